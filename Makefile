@@ -1,0 +1,43 @@
+# Two commands: `make run` starts the product, `make test` passes the tests. No step before either.
+PYTHON ?= python3
+HOME_OF = $(shell $(PYTHON) -c 'import sys; sys.path.insert(0, "hub_config"); import bootstrap; print(bootstrap.default_home())')
+ENV = $(HOME_OF)/env/bin
+NAME ?=
+ARGS ?=
+
+.PHONY: run test demo check env lock bench bench-all system-packages generated
+
+run:
+	@exec $(PYTHON) hub_config/bootstrap.py --then up $(ARGS)
+
+demo:
+	@exec $(PYTHON) hub_config/bootstrap.py --then demo $(ARGS)
+
+env:
+	@$(PYTHON) hub_config/bootstrap.py --with dev
+
+test: system-packages env
+	$(ENV)/python -m pytest $(ARGS)
+
+system-packages:
+	@$(PYTHON) tests/support/system_packages.py
+
+check: env
+	$(ENV)/ruff check .
+	$(ENV)/ruff format --check .
+	$(ENV)/mypy
+	$(ENV)/lint-imports
+	$(ENV)/python tests/support/generated.py --check
+	$(PYTHON) hub_config/bootstrap.py --with dev --extension lint --extension types
+
+generated: env
+	$(ENV)/python tests/support/generated.py
+
+bench: env
+	$(ENV)/python -m benchmarks $(NAME)
+
+bench-all: env
+	$(ENV)/python -m benchmarks --all
+
+lock: env
+	$(ENV)/python -m pip freeze --exclude gearshift --exclude torch | grep -v ' @ ' > constraints.txt
