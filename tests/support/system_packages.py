@@ -1,6 +1,7 @@
-"""Knows which Debian packages the tests need beside Python: installs them as root, else names the missing one.
+"""Knows which Debian packages the tests need beside Python: installs them as root, else names what is missing.
 
-Exit status 0 when all are there, 2 with one sentence when one is missing and this is not root. Standard library only.
+Exit status 0 when all are there, 2 with one sentence when one is missing and this is not root.
+Standard library only.
 """
 
 from __future__ import annotations
