@@ -363,7 +363,7 @@ def run(
 
 def hint(done: subprocess.CompletedProcess[str]) -> str:
     if not shutil.which("cc") and not shutil.which("gcc"):
-        return " This box has no C compiler: a package without a wheel for it needs one (Debian: apt install gcc python3-dev)."
+        return " This box has no C compiler, which a package without a wheel needs (Debian: apt install gcc python3-dev)."
     return ""
 
 
