@@ -1,0 +1,76 @@
+"""What control asks of the place where things really run; `local` and `kubernetes` both answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from gearshift.model.lease import Pool
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody as the box knows them."""
+
+    name: str
+    slug: str
+    uid: int
+    gid: int
+    home: str
+
+
+@dataclass(frozen=True)
+class Able:
+    """What this backend can do beyond the common contract; a capability is declared, never guessed."""
+
+    freeze: bool = False
+    """A stopped tree can be kept frozen and thawed (contracts 5)."""
+    live_resize: bool = False
+    """CPU and memory of a running tree can be changed."""
+    uid_per_person: bool = False
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why something is not possible here, by name of the capability."""
+
+
+class Box(Protocol):
+    """The part of a backend that every deployment needs."""
+
+    def able(self) -> Able: ...
+
+    def pools(self) -> Sequence[Pool]:
+        """Declared capacity together with what was found on the machine."""
+
+    def ensure_person(self, name: str, slug: str, uid: int) -> Person:
+        """Home folder and account name, made if missing; the same answer every time."""
+
+    def ensure_workspace(self, person: Person, short: str) -> tuple[str, str]:
+        """Runtime folder and kernel-state folder of a workspace, owned by its person."""
+
+
+class Parts:
+    """Further parts of the backend (disks, data sets, jobs), found by their class."""
+
+    def __init__(self) -> None:
+        self._parts: dict[type, object] = {}
+
+    def put(self, kind: type[T], part: T) -> None:
+        self._parts[kind] = part
+
+    def get(self, kind: type[T]) -> T:
+        part = self._parts[kind]
+        assert isinstance(part, kind)
+        return part
+
+    def has(self, kind: type[T]) -> bool:
+        return kind in self._parts
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The box and its further parts."""
+
+    box: Box
+    parts: Parts = field(default_factory=Parts)

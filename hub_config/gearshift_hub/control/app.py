@@ -1,0 +1,67 @@
+"""The composition root: builds the public and the internal app around one Context."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+from fastapi import APIRouter, FastAPI
+
+from gearshift_hub.control import errors
+from gearshift_hub.control.auth import Callers
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.sealing import Sealer
+
+API = "/api/v1"
+PLUGGED = (
+    "gearshift_hub.control.services.disks",
+    "gearshift_hub.control.services.datasets",
+    "gearshift_hub.control.services.jobs",
+    "gearshift_hub.control.reconcile.jobs",
+)
+"""Modules with a `plug(ctx)`: they register plan kinds, hooks and loops."""
+ROUTED = (
+    "gearshift_hub.control.routes.disks",
+    "gearshift_hub.control.routes.datasets",
+    "gearshift_hub.control.routes.jobs",
+)
+"""Modules with a `router` below `/api/v1`."""
+PAGES = ("gearshift_hub.control.routes.pages",)
+"""Modules with a `router` directly below `/services/gearshift`."""
+
+
+def plug(ctx: Context) -> None:
+    """Let every part register itself."""
+    for module in _present(PLUGGED):
+        module.plug(ctx)
+
+
+def public_app(ctx: Context) -> FastAPI:
+    """What people, pages and servers reach, through the proxy."""
+    app = _app(ctx)
+    api = APIRouter(prefix=f"{ctx.prefix}{API}")
+    for module in _present(ROUTED):
+        api.include_router(module.router)
+    app.include_router(api)
+    for module in _present(PAGES):
+        app.include_router(module.router, prefix=ctx.prefix)
+    return app
+
+
+def internal_app(ctx: Context) -> FastAPI:
+    """What the hub and the command line reach, on a socket that only we can open."""
+    return _app(ctx)
+
+
+def _app(ctx: Context) -> FastAPI:
+    app = FastAPI(title="Gearshift control", version="1", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.ctx = ctx
+    app.state.callers = Callers()
+    app.state.sealer = Sealer(ctx.secret)
+    errors.install(app)
+    return app
+
+
+def _present(names: tuple[str, ...]) -> list[ModuleType]:
+    return [importlib.import_module(name) for name in names if importlib.util.find_spec(name)]

@@ -1,0 +1,91 @@
+"""What every part of control is handed: deployment, database, clock, hub, backend, events, operations."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gearshift.model.launch import Mount
+from gearshift.model.operation import Operation, OperationKind
+from sqlalchemy.orm import Session
+
+from gearshift_hub.backends.base import Backend
+from gearshift_hub.control.clock import Clock
+from gearshift_hub.control.db.base import Database
+from gearshift_hub.control.events import EventBus
+from gearshift_hub.control.hub import HubClient
+from gearshift_hub.control.servers import WorkspaceServers
+from gearshift_hub.deployment import Deployment
+from gearshift_hub.paths import Home
+
+
+class Operations(Protocol):
+    """The engine, as services see it."""
+
+    async def submit(
+        self,
+        kind: OperationKind,
+        owner: str,
+        name: str,
+        *,
+        actor: str,
+        params: Mapping[str, Any] | None = None,
+    ) -> Operation:
+        """Begin (or join) an operation on the workspace `owner/name`; returns as soon as it is journaled."""
+
+    async def cancel(self, operation: str, *, by: str) -> Operation:
+        """Go back while that is possible; raises `too_late` after that."""
+
+    async def wait(self, operation: str) -> Operation:
+        """The operation once it has ended."""
+
+
+@dataclass
+class Hooks:
+    """Where disks, data sets and jobs plug in; each list is filled by the `plug(ctx)` of their modules.
+
+    `mounts`: what a workspace's tree sees, asked for each launch as (session, workspace row).
+    `memberships`: disk id or name -> mode ("ro"/"rw") of one person, asked for each admission.
+    `account_deleted`: after a person's workspaces have stopped.
+    `shutdown`: before workspaces are stopped on Ctrl-C; jobs end here.
+    `loops`: background work by name; started with the app, cancelled with it.
+    """
+
+    mounts: list[Callable[[Session, str, str], Sequence[Mount]]] = field(default_factory=list)
+    memberships: list[Callable[[Session, str], Mapping[str, str]]] = field(default_factory=list)
+    account_deleted: list[Callable[[str], Awaitable[None]]] = field(default_factory=list)
+    shutdown: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+
+
+@dataclass
+class Context:
+    """One value, built by `app.build_context`, passed down; routes get it through `auth.context`."""
+
+    deployment: Deployment
+    home: Home
+    base_url: str
+    secret: str
+    """Signs tickets and cookies."""
+    db: Database
+    clock: Clock
+    hub: HubClient
+    servers: WorkspaceServers
+    backend: Backend
+    events: EventBus
+    hooks: Hooks = field(default_factory=Hooks)
+    plan_kinds: dict[str, Any] = field(default_factory=dict)
+    """Filled by `services.plans.register`."""
+    engine: Operations | None = None
+
+    @property
+    def operations(self) -> Operations:
+        """The engine; there from the moment the app is built."""
+        assert self.engine is not None
+        return self.engine
+
+    @property
+    def prefix(self) -> str:
+        """The path under which control is served, without a slash at the end."""
+        return f"{self.base_url}services/gearshift"
