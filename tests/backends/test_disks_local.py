@@ -37,7 +37,14 @@ def disks(folder: Path) -> LocalDisks:
 
 def sh(uid: int, command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["sh", "-c", command], user=uid, group=uid, extra_groups=[], capture_output=True, text=True, cwd="/"
+        ["sh", "-c", command],
+        check=False,
+        user=uid,
+        group=uid,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        cwd="/",
     )
 
 
