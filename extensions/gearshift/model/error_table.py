@@ -1,0 +1,242 @@
+"""The table of errors: code, HTTP status and the two sentences; the words are those of ui.md 8 and 9."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class ErrorKind(NamedTuple):
+    """`{name}` in a sentence is filled from the facts, `{value!r}` quotes what was sent, and a clause in `[[ ]]` is
+    said only when all its facts are known."""
+
+    status: int
+    en: str
+    zh: str
+
+
+_NAMES = {
+    "bad_name": ErrorKind(
+        422,
+        "{value!r} cannot be a name. Use 1–30 of a–z, 0–9 and -, beginning with a letter.",
+        "{value!r} 不能用作名称。1–30 个字符，仅限 a–z、0–9 与 -，以字母开头。",
+    ),
+    "bad_path": ErrorKind(404, "{value!r} is not a path inside {root}.", "{value!r} 不是 {root} 内的路径。"),
+    "bad_request": ErrorKind(
+        422,
+        "{field}: {value!r} is not possible.[[ {problem}.]][[ Allowed: {allowed}.]]",
+        "{field}：{value!r} 不可用。[[{problem}。]][[允许：{allowed}。]]",
+    ),
+    "bad_nodes": ErrorKind(
+        422,
+        "{field}: {value!r} is not possible.[[ Allowed: {allowed}.]]",
+        "{field}：{value!r} 不可用。[[允许：{allowed}。]]",
+    ),
+    "syntax_error": ErrorKind(
+        422,
+        "The cell has a syntax error in line {line}: {problem}. Nothing was reserved or charged.",
+        "单元第 {line} 行有语法错误：{problem}。没有预留，也没有收费。",
+    ),
+    "unpicklable": ErrorKind(
+        422,
+        "Cannot be sent to the job: {names}. Nothing was reserved or charged.",
+        "无法送往任务：{names}。没有预留，也没有收费。",
+    ),
+    "too_large": ErrorKind(
+        413, "{field} is {size}; at most {limit} is possible.", "{field} 为 {size}，最多 {limit}。"
+    ),
+    "unknown_machine": ErrorKind(
+        404,
+        "There is no machine {value!r}.[[ Allowed: {allowed}.]]",
+        "没有机器 {value!r}。[[可选：{allowed}。]]",
+    ),
+    "unknown_plan": ErrorKind(
+        422,
+        "{machine} has no price {value!r}.[[ Allowed: {allowed}.]]",
+        "{machine} 没有 {value!r} 价格。[[可选：{allowed}。]]",
+    ),
+    "unknown_image": ErrorKind(
+        404,
+        "There is no image {value!r}.[[ Allowed: {allowed}.]]",
+        "没有镜像 {value!r}。[[可选：{allowed}。]]",
+    ),
+    "unknown_disk": ErrorKind(
+        404,
+        "There is no disk {value!r} among yours.[[ Allowed: {allowed}.]]",
+        "您没有磁盘 {value!r}。[[可选：{allowed}。]]",
+    ),
+    "unknown_dataset": ErrorKind(
+        404,
+        "There is no data set or model {value!r}.[[ Allowed: {allowed}.]]",
+        "没有数据集或模型 {value!r}。[[可选：{allowed}。]]",
+    ),
+    "unknown_workspace": ErrorKind(404, "There is no workspace {value!r}.", "没有工作区 {value!r}。"),
+    "unknown_job": ErrorKind(404, "There is no job {value!r}.", "没有任务 {value!r}。"),
+    "unknown_operation": ErrorKind(404, "There is no operation {value!r}.", "没有操作 {value!r}。"),
+    "unknown_user": ErrorKind(404, "There is no user {value!r}.", "没有用户 {value!r}。"),
+    "not_found": ErrorKind(404, "There is nothing at {value!r}.", "{value!r} 处没有内容。"),
+    "image_mismatch": ErrorKind(
+        422,
+        "{machine} does not run the image {value!r}.[[ Allowed: {allowed}.]]",
+        "{machine} 不能运行镜像 {value!r}。[[可选：{allowed}。]]",
+    ),
+}
+
+_PEOPLE = {
+    "unauthenticated": ErrorKind(401, "Sign in again to go on.", "请重新登录后继续。"),
+    "wrong_sign_in": ErrorKind(401, "Name or password is wrong.", "名称或密码不正确。"),
+    "wrong_code": ErrorKind(
+        401,
+        "This code is wrong or was used already. Your admin can give you a new one.",
+        "此代码不正确或已使用。管理员可以给您一个新的。",
+    ),
+    "disabled_user": ErrorKind(
+        403, "The account {value!r} is disabled. Ask your admin.", "账户 {value!r} 已停用。请联系管理员。"
+    ),
+    "user_exists": ErrorKind(409, "There is a user {value!r} already.", "用户 {value!r} 已存在。"),
+    "bad_password": ErrorKind(
+        422, "A password needs at least {minimum} characters.", "密码至少需要 {minimum} 个字符。"
+    ),
+    "forbidden": ErrorKind(403, "Only {role} can do this.", "只有{role_zh}可以这样做。"),
+    "csrf": ErrorKind(
+        403,
+        "The request came without the token of this page. Reload the page and press again.",
+        "请求缺少此页面的令牌。请刷新页面后再次按下。",
+    ),
+    "needs_confirmation": ErrorKind(
+        403,
+        "This spends, stops or deletes: it needs a press in the dialog, a yes on the terminal, or a spend "
+        "token with --max-price and --max-cost.",
+        "此操作会花费、停止或删除：需要在对话框中按下、在终端确认，或使用带 --max-price 与 --max-cost 的消费令牌。",
+    ),
+}
+
+_CAPACITY_AND_MONEY = {
+    "sold_out": ErrorKind(
+        409,
+        "{machine} is sold out: {free} of {total} free. You would be at position {position}. "
+        "Free now: {alternatives}.",
+        "{machine} 已售罄：空闲 {free} / {total}。您将排第 {position} 位。当前空闲：{alternatives}。",
+    ),
+    "limit_reached": ErrorKind(
+        403,
+        "You have {used} of {limit} {what}. End one first.",
+        "您已有 {used} / {limit} 个{what_zh}。请先结束一个。",
+    ),
+    "balance_low": ErrorKind(
+        402,
+        "Your balance is {amount}; {machine} costs {price}/h. Ask your admin to top up.",
+        "余额为 {amount}；{machine} 每小时 {price}。请联系管理员充值。",
+    ),
+    "budget_over": ErrorKind(
+        402, "Estimated {amount}; the budget has {left} left.", "预估 {amount}；预算还剩 {left}。"
+    ),
+    "over_cap": ErrorKind(
+        409,
+        "{what} would be {amount}, over the cap of {cap}. Nothing was done.",
+        "{what_zh}将为 {amount}，超过上限 {cap}。未执行任何操作。",
+    ),
+    "ledger_broken": ErrorKind(
+        500,
+        "The ledger does not add up from entry {seq}. Charging is paused; your admin has been told.",
+        "账本从第 {seq} 条起不一致。已暂停计费并通知管理员。",
+    ),
+}
+
+_OPERATIONS = {
+    "start_failed": ErrorKind(
+        502,
+        "{machine} was reserved but did not start: exit {exit}. Not charged.",
+        "已预留 {machine}，但启动失败：退出码 {exit}。未收费。",
+    ),
+    "start_timeout": ErrorKind(
+        504,
+        "{machine} was reserved but was not ready within {seconds} s. Not charged.",
+        "已预留 {machine}，但未在 {seconds} 秒内就绪。未收费。",
+    ),
+    "stop_failed": ErrorKind(
+        502,
+        "{workspace} could not be confirmed as stopped. It is tried again; time from {since} is not charged.",
+        "无法确认 {workspace} 已停止。正在重试；{since} 之后不收费。",
+    ),
+    "step_failed": ErrorKind(502, "The step {step} failed: {cause}.", "步骤 {step} 失败：{cause}。"),
+    "step_timeout": ErrorKind(504, "{step} took over {seconds} s.", "{step} 超过 {seconds} 秒。"),
+    "cancelled": ErrorKind(409, "Cancelled by {by}.", "已由 {by} 取消。"),
+    "too_late": ErrorKind(
+        409,
+        "The {kind} can no longer go back: {step} has begun.",
+        "操作已无法返回：{step} 已经开始。",
+    ),
+    "busy": ErrorKind(
+        409,
+        "{workspace} is busy: the {kind} {operation} is running. Wait for its end or cancel it.",
+        "{workspace} 正忙：操作 {operation}（{kind}）正在进行。请等待结束或取消它。",
+    ),
+    "not_running": ErrorKind(409, "{workspace} is not running.", "{workspace} 未在运行。"),
+    "already_running": ErrorKind(
+        409, "{workspace} is running already on {machine}.", "{workspace} 已在 {machine} 上运行。"
+    ),
+    "cannot_switch": ErrorKind(409, "Not switched. {cause}.", "没有切换。{cause}。"),
+    "save_failed": ErrorKind(
+        502,
+        "Kernel state was not saved: {cause}. Nothing was stopped.",
+        "内核状态未保存：{cause}。没有停止任何东西。",
+    ),
+    "restore_failed": ErrorKind(
+        502,
+        "Kernel state was not restored on {machine}: {cause}.",
+        "未能在 {machine} 上恢复内核状态：{cause}。",
+    ),
+    "plan_unknown": ErrorKind(404, "There is no plan {value!r}.", "没有计划 {value!r}。"),
+    "plan_used": ErrorKind(409, "The plan {value!r} was confirmed already.", "计划 {value!r} 已经确认过。"),
+    "plan_stale": ErrorKind(
+        409,
+        "Plan updated: {what} changed. Check and press again.",
+        "计划已更新：{what} 有变化。请核对后再次确认。",
+    ),
+    "control_unavailable": ErrorKind(
+        503,
+        "Gearshift cannot be reached now. Your kernel and jobs keep running.",
+        "现在无法连接 Gearshift。内核与任务仍在运行。",
+    ),
+    "internal": ErrorKind(
+        500,
+        "This is a fault of ours, reference {reference}. Nothing was charged for it.",
+        "这是我们的故障，编号 {reference}。不会因此收费。",
+    ),
+}
+
+_DISKS = {
+    "disk_in_use": ErrorKind(
+        409, "The disk {value!r} is in use by {users}.", "磁盘 {value!r} 正由 {users} 使用。"
+    ),
+    "disk_not_yours": ErrorKind(
+        403,
+        "You are not a member of the disk {value!r}.[[ Allowed: {allowed}.]]",
+        "您不是磁盘 {value!r} 的成员。[[可选：{allowed}。]]",
+    ),
+    "disk_readonly": ErrorKind(
+        403, "{disk} is read-only for you. Ask {owner}.", "您对 {disk} 只有只读权限。请联系 {owner}。"
+    ),
+    "disk_exists": ErrorKind(409, "You have a disk {value!r} already.", "您已有磁盘 {value!r}。"),
+    "disk_full": ErrorKind(
+        507,
+        "Disk {disk} is full: {used} of {size}. Your file was not changed.",
+        "磁盘 {disk} 已满：{used} / {size}。您的文件没有改动。",
+    ),
+    "disk_missing": ErrorKind(
+        409,
+        "The disk of this workspace was not found. Choose one: nothing is created by itself.",
+        "未找到此工作区的磁盘。请选择：系统不会自行新建。",
+    ),
+    "data_failed": ErrorKind(
+        502,
+        "Not attached: {cause}. Your cell can go on without it.",
+        "没有挂载：{cause}。单元仍可继续运行。",
+    ),
+}
+
+ERRORS: Mapping[str, ErrorKind] = MappingProxyType(
+    {**_NAMES, **_PEOPLE, **_CAPACITY_AND_MONEY, **_OPERATIONS, **_DISKS}
+)

@@ -1,0 +1,75 @@
+"""What control tells a spawner: all that is needed to start one workspace, computed anew for each start."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from gearshift.model.record import Record
+
+
+class WorkspaceRef(Record):
+    """Which workspace."""
+
+    owner: str
+    name: str
+
+
+class Person(Record):
+    """As whom it runs: a uid of its own where the box allows it."""
+
+    name: str
+    slug: str
+    uid: int
+    gid: int
+    home: str
+
+
+class ImageRef(Record):
+    """In which environment; `python` is the interpreter of kernels and jobs."""
+
+    id: str
+    python: str
+    digest: str
+
+
+class ProcessLimits(Record):
+    """What the process tree may use."""
+
+    memory_bytes: int
+    cpus: float
+    pids: int = 4096
+    threads: int = 1
+
+
+class Mount(Record):
+    """A folder that the tree sees at `target`."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+class LaunchDeadlines(Record):
+    """Seconds from the launch to ready, and from TERM to KILL."""
+
+    start: float = 60.0
+    term: float = 3.0
+
+
+class LaunchPlan(Record):
+    """One launch. Tokens are not part of it: two plans for the same choice differ by nothing but the person."""
+
+    operation: str
+    workspace: WorkspaceRef
+    person: Person
+    image: ImageRef
+    argv_extra: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    limits: ProcessLimits
+    devices: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    runtime_dir: str
+    state_dir: str
+    tree: str
+    deadlines: LaunchDeadlines = LaunchDeadlines()
+    labels: dict[str, str] = Field(default_factory=dict)
