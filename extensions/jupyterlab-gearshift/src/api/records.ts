@@ -1,0 +1,253 @@
+/** The records of gearshift.model as JSON. Written by scripts/records.py; do not edit. */
+
+export interface Card {
+  id: string;
+  title: Text;
+  kind: 'dataset' | 'model';
+  licence: string;
+  licence_url: string;
+  source: Source;
+  files: DatasetFile[];
+  size_bytes: number;
+  samples: number | null;
+  homepage: string | null;
+  description: Text;
+  tags: string[];
+}
+
+export interface Chip {
+  vendor: string;
+  model: string;
+  count: number;
+  memory_bytes: number;
+  share_milli: number;
+}
+
+export interface DatasetFile {
+  path: string;
+  sha256: string;
+  bytes: number;
+}
+
+export type DatasetState = 'ready' | 'preparing' | 'attached' | 'failed';
+
+export interface DatasetStatus {
+  card: Card;
+  state: DatasetState;
+  progress: number | null;
+  path: string | null;
+  error: Record<string, unknown> | null;
+}
+
+export interface Disk {
+  id: string;
+  name: string;
+  owner: string;
+  quota_bytes: number;
+  used_bytes: number | null;
+  members: Member[];
+  mode_for_me: Mode | null;
+  path_hint: string | null;
+  attached_to: string[];
+  created_at: string | null;
+}
+
+export interface DiskMount {
+  disk: string;
+  mode: Mode;
+}
+
+export type EndReason = 'succeeded' | 'user_error' | 'signal' | 'oom' | 'cancelled' | 'did_not_join' | 'deadline' | 'budget' | 'lost' | 'start_failed';
+
+export interface Entry {
+  at: string;
+  account: string;
+  kind: EntryKind;
+  amount_nano: number;
+  source: string;
+  period_from: string | null;
+  period_to: string | null;
+  price_per_hour_nano: number | null;
+  note: string;
+  seq: number;
+  prev_hash: string;
+  hash: string;
+}
+
+export type EntryKind = 'credit' | 'usage' | 'correction';
+
+export interface FirstFailure {
+  rank: number | null;
+  node: number | null;
+  exit_code: number | null;
+  signal: number | null;
+  message: string;
+  lines: string[];
+  at: string;
+}
+
+export interface Image {
+  id: string;
+  title: Text;
+  subtitle: Text;
+  runtime: Runtime;
+  python: string;
+  packages: string[];
+  digest: string;
+}
+
+export interface Job {
+  id: string;
+  owner: string;
+  spec: JobSpec;
+  state: JobState;
+  reason: EndReason | null;
+  attempt: number;
+  ranks: RankStatus[];
+  first_failure: FirstFailure | null;
+  metrics_last: Record<string, unknown> | null;
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  price_per_hour_nano: number;
+  cost_nano: number;
+  queue: QueuePlace | null;
+}
+
+export interface JobSpec {
+  name: string;
+  machine: string;
+  image: string;
+  plan: Plan;
+  nodes: number;
+  procs: number;
+  launch: Launch;
+  code: string;
+  argv: string[];
+  env: Record<string, string>;
+  disks: DiskMount[];
+  datasets: string[];
+  max_restarts: number;
+  grace_seconds: number;
+  group_timeout_seconds: number;
+  deadline_seconds: number | null;
+  budget_nano: number | null;
+  workspace: string | null;
+}
+
+export type JobState = 'queued' | 'starting' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
+
+export type Launch = 'env' | 'torchrun' | 'deepspeed';
+
+export interface Machine {
+  id: string;
+  title: Text;
+  chip: Chip | null;
+  cores_milli: number;
+  memory_bytes: number;
+  pool: string;
+  capacity: number;
+  prices_per_hour_nano: Record<string, number>;
+  good_for: Text;
+  images: string[];
+  simulated: boolean;
+}
+
+export interface Member {
+  user: string;
+  mode: Mode;
+}
+
+export type Mode = 'ro' | 'rw';
+
+export interface Operation {
+  id: string;
+  kind: OperationKind;
+  owner: string;
+  workspace: string | null;
+  state: OperationState;
+  direction: 'forward' | 'back';
+  step: string | null;
+  steps: Step[];
+  error: Record<string, unknown> | null;
+  cancelled_by: string | null;
+  created_at: string;
+  ended_at: string | null;
+  deadline_at: string | null;
+  result: Record<string, unknown> | null;
+}
+
+export type OperationKind = 'start' | 'stop' | 'switch' | 'resize' | 'shutdown' | 'cancel_job' | 'delete_disk' | 'remove_member' | 'delete_user';
+
+export type OperationState = 'running' | 'done' | 'failed' | 'cancelled';
+
+export type Plan = 'on_demand';
+
+export interface QueuePlace {
+  position: number;
+  needs: number;
+  free: number;
+  after: string | null;
+}
+
+export type RankState = 'waiting' | 'running' | 'succeeded' | 'failed' | 'stopped';
+
+export interface RankStatus {
+  rank: number;
+  node: number;
+  local_rank: number;
+  state: RankState;
+  pid: number | null;
+  exit_code: number | null;
+  signal: number | null;
+  device: string | null;
+}
+
+export type Runtime = 'cpu' | 'cuda' | 'rocm' | 'cann' | 'xla';
+
+export interface Source {
+  package: string;
+  version: string;
+  files: string[];
+  maker: string | null;
+  [key: string]: unknown;
+}
+
+export interface Step {
+  name: string;
+  state: StepState;
+  started_at: string | null;
+  ended_at: string | null;
+  note: Record<string, unknown> | null;
+}
+
+export type StepState = 'pending' | 'running' | 'done' | 'failed' | 'passed' | 'undoing' | 'undone';
+
+export interface Text {
+  en: string;
+  zh: string;
+}
+
+export interface Workspace {
+  owner: string;
+  name: string;
+  display_name: string;
+  spec: WorkspaceSpec;
+  state: WorkspaceState;
+  reason: string | null;
+  since: string;
+  operation: string | null;
+  url: string | null;
+  interval_open: boolean;
+  price_per_hour_nano: number | null;
+}
+
+export interface WorkspaceSpec {
+  image: string;
+  machine: string;
+  plan: Plan;
+  disks: DiskMount[];
+  datasets: string[];
+}
+
+export type WorkspaceState = 'stopped' | 'starting' | 'ready' | 'switching' | 'stopping' | 'stopping_unconfirmed' | 'failed' | 'needs_attention';
