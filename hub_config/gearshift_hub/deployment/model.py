@@ -1,0 +1,206 @@
+"""The Deployment: the frozen value that everything else is told. Field names carry units; the file's keys do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from gearshift.model.admission import Limits as AdmissionLimits
+from gearshift.model.admission import World
+from gearshift.model.image import Image
+from gearshift.model.lease import Device, Lease, Pool
+from gearshift.model.machine import Machine
+from gearshift.model.record import Input
+from gearshift.model.workspace import Mode
+from pydantic import ConfigDict, Field
+
+from gearshift_hub.deployment.fields import (
+    AutoCores,
+    AutoSize,
+    BaseUrl,
+    Id,
+    Language,
+    Money,
+    Port,
+    Seconds,
+    Size,
+    Uid,
+    Zone,
+)
+
+_Count = Annotated[int, Field(ge=1)]
+
+
+class Server(Input):
+    """Where it listens; a port 0 is a free one, chosen at start."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    base_url: BaseUrl = "/"
+    hub_port: Port = 0
+    control_port: Port = 0
+    traefik_api_port: Port = 0
+    database_url: str | None = None
+
+
+class Site(Input):
+    """What the site is called, its currency, language and time zone; `trusted_users` lets several people share a uid."""
+
+    name: str = "Gearshift"
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "CNY"
+    currency_symbol: Annotated[str, Field(min_length=1, max_length=4)] = "¥"
+    language: Language = "en"
+    time_zone: Zone = "UTC"
+    trusted_users: bool = False
+
+
+class DeclaredPool(Input):
+    """A pool as the file says it; None stands for `auto`, which the inventory fills in from the machine itself."""
+
+    id: Id
+    cores_milli: AutoCores = Field(alias="cores", default=None)
+    memory_bytes: AutoSize = Field(alias="memory", default=None)
+    cpu_overcommit: Annotated[float, Field(ge=1, le=64)] = 1.0
+    devices: tuple[Id, ...] = ()
+    device_memory_bytes: Size | None = Field(alias="device_memory", default=None)
+    simulated: bool = False
+    node: str = "local"
+
+    def resolve(self, cores: int, memory_bytes: int, devices: Iterable[Device] = ()) -> Pool:
+        """The pool on a machine that has so much; `devices` are real cards that were found on it."""
+        declared = self.cores_milli if self.cores_milli is not None else cores * 1000
+        return Pool(
+            id=self.id,
+            cores_milli=int(declared * self.cpu_overcommit),
+            memory_bytes=self.memory_bytes if self.memory_bytes is not None else memory_bytes,
+            devices=(*self.declared_devices, *devices),
+            node=self.node,
+        )
+
+    @property
+    def declared_devices(self) -> tuple[Device, ...]:
+        memory = self.device_memory_bytes or 0
+        return tuple(Device(id=name, simulated=self.simulated, memory_bytes=memory) for name in self.devices)
+
+
+class Disks(Input):
+    """Quotas."""
+
+    home_quota_bytes: Size = Field(alias="home_quota", default=50_000_000_000)
+    default_quota_bytes: Size = Field(alias="default_quota", default=50_000_000_000)
+    max_quota_bytes: Size = Field(alias="max_quota", default=500_000_000_000)
+
+
+class Datasets(Input):
+    """The ids of the data sets and models that are offered."""
+
+    enabled: tuple[str, ...] = ()
+
+
+class Limits(AdmissionLimits):
+    """What one person may have and send."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    workspaces_per_user: _Count = 5
+    jobs_per_user: _Count = 4
+    job_nodes: _Count = 4
+    job_procs: _Count = 4
+    start_rate: Annotated[int, Field(ge=1, description="starts per minute, all people together")] = 60
+    bundle_bytes: Size = Field(alias="bundle_size", default=32_000_000)
+
+
+class People(Input):
+    """The reserved uids and what a new account begins with."""
+
+    uid_from: Uid = 20_000
+    uid_to: Uid = 29_999
+    opening_credit_nano: Money = Field(alias="opening_credit", default=1000 * 10**9)
+
+
+class Idle(Input):
+    """When an unused workspace stops; 0 means never."""
+
+    stop_after_hours: Annotated[float, Field(ge=0)] = 8.0
+
+
+class Deadlines(Input):
+    """Seconds."""
+
+    start: Seconds = 60
+    save_base: Seconds = 30
+    save_factor: Annotated[float, Field(ge=1)] = 3
+    term: Seconds = 3
+    verify: Seconds = 15
+    plan: Seconds = 120
+    ticket: Seconds = 600
+    heartbeat: Seconds = 20
+
+    def save(self, predicted_seconds: float = 0.0) -> float:
+        """How long a save or a restore may take that was predicted to take so long."""
+        return self.save_base + self.save_factor * predicted_seconds
+
+    def lease(self, predicted_seconds: float = 0.0) -> float:
+        """How long a reservation is kept: twice what the whole of a switch may take."""
+        return 2 * (2 * self.save(predicted_seconds) + self.term + self.start + self.verify)
+
+
+class Queue(Input):
+    """How many later jobs may overtake a large one before everything waits for it."""
+
+    overtake_limit: Annotated[int, Field(ge=0)] = 3
+
+
+class Deployment(Input):
+    """All that exists here. Made by `load`; never changed."""
+
+    server: Server = Server()
+    site: Site = Site()
+    pools: tuple[DeclaredPool, ...]
+    machines: tuple[Machine, ...]
+    images: tuple[Image, ...]
+    disks: Disks = Disks()
+    datasets: Datasets = Datasets()
+    limits: Limits = Limits()
+    people: People = People()
+    idle: Idle = Idle()
+    deadlines: Deadlines = Deadlines()
+    queue: Queue = Queue()
+
+    def machine(self, name: str) -> Machine | None:
+        return next((machine for machine in self.machines if machine.id == name), None)
+
+    def image(self, name: str) -> Image | None:
+        return next((image for image in self.images if image.id == name), None)
+
+    def pool(self, name: str) -> DeclaredPool | None:
+        return next((pool for pool in self.pools if pool.id == name), None)
+
+    def world(
+        self,
+        *,
+        pools: Iterable[Pool],
+        leases: Iterable[Lease] = (),
+        workspaces_of_user: Iterable[str] = (),
+        jobs_of_user: Iterable[str] = (),
+        balance_nano: int,
+        memberships: Mapping[str, Mode] | None = None,
+        known_disks: Iterable[str] = (),
+        queue: Iterable[str] = (),
+    ) -> World:
+        """What an admission looks at: this deployment and what control knows now."""
+        return World(
+            machines=self.machines,
+            images=self.images,
+            datasets=frozenset(self.datasets.enabled),
+            limits=self.limits,
+            currency_symbol=self.site.currency_symbol,
+            pools=tuple(pools),
+            leases=tuple(leases),
+            workspaces_of_user=tuple(workspaces_of_user),
+            jobs_of_user=tuple(jobs_of_user),
+            balance_nano=balance_nano,
+            memberships=dict(memberships or {}),
+            known_disks=frozenset(known_disks),
+            queue=tuple(queue),
+        )
