@@ -6,8 +6,8 @@ the parts of an interval add up to the rounded cost of the whole, wherever it wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -72,18 +72,18 @@ def device_us(intervals: Iterable[Interval], start: datetime, end: datetime, now
     )
 
 
-def overlaps(intervals: Sequence[Interval]) -> list[tuple[Interval, Interval]]:
+def overlaps(intervals: Iterable[Interval]) -> list[tuple[Interval, Interval]]:
     """Pairs in which one subject held two things at once: there must be none."""
     pairs: list[tuple[Interval, Interval]] = []
-    latest: dict[str, Interval] = {}
-    for interval in sorted(intervals, key=lambda i: (i.subject, i.opened_at, i.closed_at or i.opened_at)):
-        before = latest.get(interval.subject)
-        if before is not None and (before.closed_at is None or before.closed_at > interval.opened_at):
+    furthest: dict[str, Interval] = {}
+    for interval in sorted(intervals, key=lambda each: (each.opened_at, each.id)):
+        if interval.closed_at == interval.opened_at:
+            continue
+        before = furthest.get(interval.subject)
+        if before is not None and _reach(before) > interval.opened_at:
             pairs.append((before, interval))
-        if before is None or (
-            before.closed_at is not None and interval.end(before.closed_at) >= before.closed_at
-        ):
-            latest[interval.subject] = interval
+        if before is None or _reach(interval) > _reach(before):
+            furthest[interval.subject] = interval
     return pairs
 
 
@@ -102,6 +102,11 @@ def _within(
 ) -> tuple[datetime, datetime] | None:
     first, last = max(start, interval.opened_at), min(end, interval.end(now))
     return (first, last) if first < last else None
+
+
+def _reach(interval: Interval) -> datetime:
+    """An open interval reaches without end."""
+    return interval.closed_at or datetime.max.replace(tzinfo=UTC)
 
 
 def _next_hour(instant: datetime) -> datetime:

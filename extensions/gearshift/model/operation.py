@@ -1,13 +1,13 @@
 """How an operation goes: its steps in order, forward or back, and the one function that moves it.
 
-An operation goes forward through its steps. When a step fails, or somebody cancels, the table FAILS says where it
+An operation goes forward through its steps. When a step fails, or somebody cancels, `on_failure` says where it
 turns: `back` undoes the steps that were begun, last first; `on` notes the failure and goes on (a stop always does);
 `end` ends it at once. Each event shortens what is left, so every path ends in done, failed or cancelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -45,7 +45,8 @@ class OperationState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where a step stands; `undoing` and `undone` are on the way back, `passed` failed but was gone over."""
+    """Where a step stands. `passed` failed but was gone over; on the way back a step is `undoing`, then `undone`, or
+    `stuck` when it could not be undone and is left to the reconciler."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -54,10 +55,12 @@ class StepState(StrEnum):
     PASSED = "passed"
     UNDOING = "undoing"
     UNDONE = "undone"
+    STUCK = "stuck"
 
     @property
-    def was_begun(self) -> bool:
-        return self is not self.PENDING
+    def must_be_undone(self) -> bool:
+        """On the way back: it was begun, and may have left something."""
+        return self in {self.RUNNING, self.DONE, self.FAILED, self.PASSED}
 
 
 WAIT = "wait"
@@ -83,7 +86,7 @@ _ALWAYS_ON = {"save", "close", "release", "detach", "revoke", "bin", "cancel"}
 
 
 def on_failure(kind: OperationKind, step: str) -> Turn:
-    """Where an operation turns when this step fails."""
+    """Where an operation turns when this step fails: after *verify* a switch only goes forward, a stop always does."""
     if kind is OperationKind.START:
         return "back"
     if kind in {OperationKind.SWITCH, OperationKind.RESIZE}:
@@ -104,7 +107,8 @@ class Step(Record):
 
 
 class Operation(Record):
-    """An operation's journal. `step` is the step at work, None at the end; `error` is the body of the first failure."""
+    """An operation's journal. `step` is the step at work, None at the end; `error` is the body of the first failure,
+    which was in `failed_step`."""
 
     id: str
     kind: OperationKind
@@ -115,6 +119,7 @@ class Operation(Record):
     step: str | None
     steps: tuple[Step, ...]
     error: dict[str, Any] | None = None
+    failed_step: str | None = None
     cancelled_by: str | None = None
     created_at: Instant
     ended_at: Instant | None = None
@@ -222,7 +227,8 @@ def _cancel(op: Operation, event: Cancelled) -> Operation:
 
 
 def _failed(op: Operation, event: StepFailed) -> Operation:
-    op = op.model_copy(update={"error": op.error or event.error})
+    if op.error is None:
+        op = op.model_copy(update={"error": event.error, "failed_step": event.step})
     turn = on_failure(op.kind, event.step)
     if turn == "on":
         return _next(_leave(op, event.step, StepState.PASSED, event.at, {"error": event.error}), event.at)
@@ -233,7 +239,7 @@ def _failed(op: Operation, event: StepFailed) -> Operation:
 def _next(op: Operation, at: datetime) -> Operation:
     """Enter the first step that was not begun, or end: a step that was gone over does not make a stop fail."""
     for step in op.steps:
-        if not step.state.was_begun:
+        if step.state is StepState.PENDING:
             return _enter(op, step.name, StepState.RUNNING, at)
     return _end(op, OperationState.DONE, at)
 
@@ -244,23 +250,16 @@ def _turn_back(op: Operation, at: datetime) -> Operation:
 
 
 def _previous(op: Operation, at: datetime) -> Operation:
-    finished = {StepState.PENDING, StepState.UNDONE}
     for step in reversed(op.steps):
-        if step.state not in finished and not (
-            step.state is StepState.FAILED and step.ended_at and _tried(step)
-        ):
+        if step.state.must_be_undone:
             return _enter(op, step.name, StepState.UNDOING, at)
     return _end(op, OperationState.CANCELLED if op.cancelled_by else OperationState.FAILED, at)
-
-
-def _tried(step: Step) -> bool:
-    return bool(step.note and "undo_error" in step.note)
 
 
 def _undone(op: Operation, event: StepDone | StepFailed) -> Operation:
     """A step that cannot be undone is noted and left to the reconciler; the way back goes on."""
     if isinstance(event, StepFailed):
-        op = _leave(op, event.step, StepState.FAILED, event.at, {"undo_error": event.error})
+        op = _leave(op, event.step, StepState.STUCK, event.at, {"undo_error": event.error})
     else:
         op = _leave(op, event.step, StepState.UNDONE, event.at, event.note, event.result)
     return _previous(op, event.at)
@@ -292,7 +291,7 @@ def _leave(
     return op.model_copy(update=update)
 
 
-def _changed(op: Operation, name: str, change: Any) -> tuple[Step, ...]:
+def _changed(op: Operation, name: str, change: Callable[[Step], Step]) -> tuple[Step, ...]:
     return tuple(change(step) if step.name == name else step for step in op.steps)
 
 

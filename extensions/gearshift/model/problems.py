@@ -9,11 +9,12 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from gearshift.model.errors import GearshiftError, fail
+from gearshift.model.record import Record
 
 M = TypeVar("M", bound=BaseModel)
 
 
-class Problem(BaseModel):
+class Problem(Record):
     """`key: value` is wrong because; `remedy` says what to do."""
 
     key: str
