@@ -1,0 +1,160 @@
+"""The keeper of one tree: ours, outside the tree's limits, and with it to the end.
+
+It adopts the tree's orphans, waits for the leader, then ends what is left, removes what the tree used and
+writes the exit code down. It outlives fork server, hub and control. It never reads a request.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gearshift_hub.paths import Home
+
+from . import firewall, process_table
+from .cgroups import Groups
+from .records import Record, Records
+
+SWEEP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where the trees of one deployment are written down and grouped."""
+
+    home: Home
+    groups: Groups
+    records: Records
+
+    @classmethod
+    def of(cls, home: Home) -> Box:
+        return cls(home, Groups(home.cgroup), Records(home.run / "trees"))
+
+
+def keep(box: Box, leader: int, note: int) -> None:
+    """Stay with the tree led by child `leader`, whose record comes through the pipe `note`."""
+    _stand_apart(box)
+    record = _read_record(note)
+    code = _wait(leader)
+    if record is not None:
+        clean(box, record, code)
+
+
+def keep_orphan(box: Box, record: Record) -> None:
+    """Stay with a tree whose keeper is gone; how its leader ends cannot be known."""
+    _stand_apart(box)
+    if record.leads:
+        process_table.wait_for_end(record.pid, record.start, seconds=None)
+    clean(box, record, None)
+
+
+def clean(box: Box, record: Record, exit_code: int | None) -> None:
+    """End what is left of a tree and remove what it used; may be repeated."""
+    end_processes(box.groups, record)
+    box.groups.remove(record.tree)
+    if record.runtime_dir and Path(record.runtime_dir).is_relative_to(box.home.runtime):
+        shutil.rmtree(record.runtime_dir, ignore_errors=True)
+        with suppress(OSError):
+            Path(record.runtime_dir).parent.rmdir()
+    if record.guarded_ports:
+        firewall.open_ports(record.uid, record.guarded_ports)
+    box.records.end(record.tree, exit_code)
+
+
+def end_tree(box: Box, record: Record, seconds: float = 3.0) -> None:
+    """Kill a tree and see it cleaned up: by its keeper, or where that is gone, by us."""
+    end_processes(box.groups, record)
+    if record.is_kept:
+        process_table.wait_for_end(record.keeper, record.keeper_start, seconds)
+    if not box.records.ended(record.tree):
+        clean(box, record, None)
+
+
+def end_all(box: Box) -> None:
+    """Kill every tree of the deployment; returns when nothing is left."""
+    for record in list(box.records.open()):
+        end_tree(box, record)
+    box.groups.remove_all()
+
+
+def end_processes(groups: Groups, record: Record) -> bool:
+    """Kill the tree: at once where the kernel can, else in rounds until a round finds nothing."""
+    ends = time.monotonic() + SWEEP_SECONDS
+    while True:
+        groups.kill(record.tree)
+        left = members(groups, record)
+        for pid in left:
+            _kill_sterile(pid)
+        _reap()
+        if not left:
+            return True
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.001)
+
+
+def members(groups: Groups, record: Record) -> list[int]:
+    """Pids of a tree: those in its group; without groups the leader, its session, all below its keeper, and
+    those that carry its mark."""
+    found = set(groups.pids(record.tree))
+    if not groups.where.roots():
+        table = process_table.all_processes()
+        found |= {process.pid for process in table if process.session == record.pid}
+        found |= set(process_table.marked("GEARSHIFT_TREE", record.tree))
+        if record.leads:
+            found |= {record.pid, *(process.pid for process in process_table.below(record.pid, table))}
+        if record.is_kept:
+            found |= {process.pid for process in process_table.below(record.keeper, table)}
+    return sorted(pid for pid in found - {os.getpid(), record.keeper} if not _is_dead(pid))
+
+
+def _stand_apart(box: Box) -> None:
+    """Out of reach of a terminal's signals and of whoever reads the fork server's output."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    log = os.open(box.home.logs / "keepers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    for number, descriptor in enumerate((nothing, log, log)):
+        os.dup2(descriptor, number)
+    os.close(log)
+    os.close(nothing)
+
+
+def _kill_sterile(pid: int) -> None:
+    """No more children, then dead: a chain of forks must not outrun the loop."""
+    with suppress(OSError):
+        resource.prlimit(pid, resource.RLIMIT_NPROC, (0, 0))
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _is_dead(pid: int) -> bool:
+    process = process_table.read(pid)
+    return process is None or process.state in "ZX"
+
+
+def _read_record(note: int) -> Record | None:
+    with os.fdopen(note, "rb") as file:
+        text = file.read()
+    return Record.from_json(text) if text else None
+
+
+def _wait(leader: int) -> int:
+    while True:
+        pid, status = os.wait()
+        if pid == leader:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _reap() -> None:
+    """Take the exit status of every child that has one."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
