@@ -1,0 +1,133 @@
+"""What the supervisor writes for others to read: status.json (whole, by rename) and metrics.jsonl (appended)."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gearshift.train.gang.failure import Failure
+from gearshift.train.gang.members import Member
+
+STATUS_FILE, METRICS_FILE = "status.json", "metrics.jsonl"
+BEAT_SECONDS = 5.0
+MAX_LINE = 4096
+MAX_METRICS_BYTES = 256 * 1024**2
+
+
+class Journal:
+    """The supervisor's memory on disk. A reader sees an old status or a new one, never half of one."""
+
+    def __init__(self, out: Path, job: str, wall: Callable[[], float] = time.time) -> None:
+        self._out = out
+        self._wall = wall
+        self._metrics = os.open(
+            out / METRICS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
+        self._written = os.fstat(self._metrics).st_size
+        self._partial: dict[int, bytes] = {}
+        self._beat = 0.0
+        self.status: dict[str, Any] = {
+            "job": job,
+            "state": "starting",
+            "reason": None,
+            "note": "",
+            "attempt": 0,
+            "exit_code": None,
+            "started_at": self._now(),
+            "running_at": None,
+            "ended_at": None,
+            "ranks": [],
+            "first_failure": None,
+            "attempts": [],
+            "checkpoint_step": None,
+        }
+
+    def say(self, **changes: Any) -> None:
+        """Change the status and write it."""
+        self.status |= changes
+        target = self._out / STATUS_FILE
+        aside = self._out / f".{STATUS_FILE}.new"
+        aside.write_text(json.dumps(self.status))
+        aside.replace(target)
+        self._beat = time.monotonic()
+
+    def running(self, attempt: int, members: list[Member]) -> None:
+        first = self.status["running_at"] or self._now()
+        self.say(state="running", note="", attempt=attempt, running_at=first, ranks=self.ranks(members))
+
+    def ended(self, state: str, reason: str, exit_code: int) -> None:
+        self.say(state=state, reason=reason, exit_code=exit_code, ended_at=self._now())
+
+    def attempt_failed(self, attempt: int, failure: Failure | None) -> None:
+        record = {
+            "attempt": attempt,
+            "ended_at": self._now(),
+            "first_failure": failure.as_json() if failure else None,
+        }
+        self.say(attempts=[*self.status["attempts"], record])
+
+    def beat(self) -> None:
+        """A sign of life: the status file's time moves at least each five seconds."""
+        if time.monotonic() - self._beat >= BEAT_SECONDS:
+            with suppress(OSError):
+                os.utime(self._out / STATUS_FILE)
+            self._beat = time.monotonic()
+
+    def ranks(self, members: list[Member]) -> list[dict[str, Any]]:
+        return [
+            {
+                "rank": rank,
+                "node": member.node,
+                "state": "ended" if member.ended else "running",
+                "exit_code": member.exit_code if member.ended and (member.exit_code or 0) >= 0 else None,
+                "signal": -member.exit_code if member.exit_code and member.exit_code < 0 else None,
+            }
+            for member in members
+            for rank in member.ranks
+        ]
+
+    def metrics(self, fd: int, rank: int, attempt: int) -> bool:
+        """Take what a rank sent; false at the end of its pipe."""
+        try:
+            data = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return True
+        if not data:
+            return False
+        *lines, rest = (self._partial.get(fd, b"") + data).split(b"\n")
+        self._partial[fd] = rest if len(rest) <= MAX_LINE else b""
+        self._append([point for line in lines if (point := _point(line, rank, attempt))])
+        return True
+
+    def forget_pipes(self) -> None:
+        self._partial = {}
+
+    def _append(self, points: list[dict[str, Any]]) -> None:
+        steps = [point["checkpoint"] for point in points if isinstance(point.get("checkpoint"), int)]
+        if steps and steps[-1] != self.status["checkpoint_step"]:
+            self.say(checkpoint_step=steps[-1])
+        data = b"".join(json.dumps(point, separators=(",", ":")).encode() + b"\n" for point in points)
+        if self._written + len(data) <= MAX_METRICS_BYTES:
+            os.write(self._metrics, data)
+            self._written += len(data)
+
+    def _now(self) -> str:
+        moment = datetime.fromtimestamp(self._wall(), UTC)
+        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _point(line: bytes, rank: int, attempt: int) -> dict[str, Any] | None:
+    """One declared line of a rank, or nothing: what is not a JSON object is not a metric."""
+    if len(line) > MAX_LINE:
+        return None
+    try:
+        point = json.loads(line, parse_constant=lambda _not_a_number: None)
+    except ValueError:
+        return None
+    return point | {"rank": rank, "attempt": attempt} if isinstance(point, dict) else None

@@ -1,0 +1,76 @@
+"""Ending a gang so that nothing of it is left: ask, wait for the grace, kill until no descendant exists."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+ROUND_SECONDS = 0.005
+
+
+def ask(pids: Iterable[int]) -> None:
+    """The polite stop: only the ranks themselves hear it, so that their workers live for a last checkpoint."""
+    for pid in pids:
+        _signal(pid, signal.SIGTERM)
+
+
+def reap(ended: Callable[[int, int], None]) -> bool:
+    """Collect every child that has ended and report it; false when there are no children at all."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if pid == 0:
+            return True
+        ended(pid, os.waitstatus_to_exitcode(status))
+
+
+def kill_all(pid_namespace: bool, ended: Callable[[int, int], None], deadline_seconds: float = 10.0) -> bool:
+    """Kill every descendant, daemons included; true when none is left.
+
+    Orphans come back to us (we are process 1 of the namespace, or a subreaper), so *no children* means
+    *nothing left*. New ones may be forked while we look: hence the rounds.
+    """
+    deadline = time.monotonic() + deadline_seconds
+    while time.monotonic() < deadline:
+        if pid_namespace:
+            _signal(-1, signal.SIGKILL)
+        else:
+            for pid in descendants(os.getpid()):
+                _signal(pid, signal.SIGKILL)
+        if not reap(ended):
+            return True
+        time.sleep(ROUND_SECONDS)
+    return False
+
+
+def descendants(root: int) -> list[int]:
+    """All processes below `root`, read from /proc."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents():
+        children.setdefault(parent, []).append(pid)
+    found: list[int] = []
+    todo = [root]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def _parents() -> Iterable[tuple[int, int]]:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with suppress(OSError, ValueError):
+                text = (Path("/proc") / entry / "stat").read_text(errors="replace")
+                yield int(entry), int(text.rpartition(")")[2].split()[1])
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

@@ -1,0 +1,35 @@
+"""Figures of a training step: one JSON line on the pipe that the supervisor reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from typing import Any
+
+from gearshift.train.gang.journal import MAX_LINE
+
+
+def log(*, step: int | None = None, **values: Any) -> None:
+    """Tell the job widget, for example `log(step=10, loss=loss)`; tensors of one element are taken as numbers.
+
+    Outside a job, nothing happens: the same code runs in a cell.
+    """
+    fd = os.environ.get("GS_METRICS_FD")
+    if not fd:
+        return
+    point = {"t": round(time.time(), 3)} | ({} if step is None else {"step": int(step)})
+    line = json.dumps(point | {name: _plain(value) for name, value in values.items()}, separators=(",", ":"))
+    data = line.encode() + b"\n"
+    if len(data) > MAX_LINE:
+        raise ValueError(f"a line of metrics is {len(data)} bytes, at most {MAX_LINE} are possible")
+    os.write(int(fd), data)
+
+
+def _plain(value: Any) -> Any:
+    """A number, a short text, or None for what is not finite: charts show a gap, not a lie."""
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

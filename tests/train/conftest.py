@@ -1,0 +1,114 @@
+"""Real gangs for tests: an order, a bundle of one cell, the supervisor as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gearshift.train.bundle import Bundle, Code
+from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
+
+
+@dataclass
+class Gang:
+    """One job in its folder."""
+
+    order: Order
+    process: subprocess.Popen[bytes] | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def start(self) -> Gang:
+        argv = [sys.executable, "-P", "-m", "gearshift.train.gang", self.order.root]
+        with (Path(self.order.root) / "gang.log").open("wb") as log:
+            self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+        return self
+
+    def wait(self, seconds: float = 60) -> int:
+        assert self.process is not None
+        return self.process.wait(seconds)
+
+    def run(self) -> Gang:
+        self.start().wait()
+        return self
+
+    def until(self, ready: Callable[[Gang], Any], seconds: float = 30) -> None:
+        deadline = time.monotonic() + seconds
+        while not ready(self):
+            assert time.monotonic() < deadline, (self.status, self.said)
+            assert self.process is not None
+            assert self.process.poll() is None, (self.status, self.said)
+            time.sleep(0.02)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        path = self.order.out / "status.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    @property
+    def said(self) -> str:
+        return (Path(self.order.root) / "gang.log").read_text()
+
+    def log(self, rank: int, attempt: int = 0) -> str:
+        path = self.order.attempt_dir(attempt) / f"rank-{rank}.log"
+        return path.read_text() if path.exists() else ""
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.order.out / "metrics.jsonl").read_text().splitlines()]
+
+    def left(self) -> list[str]:
+        """Processes of this job that still exist, found by a mark in their environment."""
+        mark = f"GS_JOB={self.order.job}\0".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if mark in (entry / "environ").read_bytes() + b"\0":
+                        found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                except OSError:
+                    continue
+        return found
+
+
+@pytest.fixture
+def gang() -> Iterator[Callable[..., Gang]]:
+    """`gang(code, nodes=2, procs=1, …)`: a job that is ready to be started."""
+    folder = Path(tempfile.mkdtemp(prefix="gearshift-test-gang-", dir="/var/tmp"))
+    made: list[Gang] = []
+
+    def make(code: str, nodes: int = 1, procs: int = 1, **fields: Any) -> Gang:
+        root = folder / f"job-{len(made)}"
+        root.mkdir()
+        source = textwrap.dedent(code)
+        bundle = Bundle((Code("In[1]", 1, source),), cells={"In[1]": source})
+        (root / "bundle.zip").write_bytes(bundle.pack())
+        defaults: dict[str, Any] = {"private_network": True, "grace_seconds": 1.0, "cwd": str(root)}
+        order = Order(
+            job=f"test-{os.getpid()}-{folder.name[-6:]}-{len(made)}",
+            root=str(root),
+            python=sys.executable,
+            nodes=tuple(NodePlace(f"127.0.0.{node + 1}") for node in range(nodes)),
+            procs=procs,
+            **(defaults | fields),
+        )
+        (root / ORDER_FILE).write_text(order.to_json())
+        made.append(Gang(order))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one.process is not None and one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
