@@ -1,0 +1,102 @@
+"""What a workspace's server sees: its environment, its command line and the settings file all servers share."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from gearshift.model.launch import LaunchPlan
+
+from gearshift_hub.paths import Home
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_dir: str) -> dict[str, str]:
+    """The whole environment, built from nothing: what is not named here does not reach a workspace."""
+    env = {
+        **_system(),
+        **_person(plan),
+        **_jupyter(plan, home),
+        "JUPYTER_RUNTIME_DIR": runtime_dir,
+        **{name: str(plan.limits.threads) for name in THREADS},
+        **plan.env,
+        **hub_env,
+    }
+    return {name: value for name, value in env.items() if value is not None}
+
+
+def server_argv(plan: LaunchPlan) -> list[str]:
+    """The command line; it says nothing of who or which secret."""
+    return ["jupyterhub-singleuser", *plan.argv_extra]
+
+
+def server_settings() -> dict[str, Any]:
+    """Settings of every workspace's server; a person's own settings in the home come after them."""
+    return {
+        "ServerApp": {
+            "jpserver_extensions": {"gearshift.lab": True},
+            "disable_check_xsrf": False,
+            "quit_button": False,
+            "terminals_enabled": True,
+        },
+        "KernelManager": {"transport": "ipc"},
+        "MappingKernelManager": {"cull_idle_timeout": 0},
+        "LabApp": {
+            "core_mode": True,
+            "news_url": None,
+            "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+            "extension_manager": "readonly",
+        },
+    }
+
+
+def settings_folder(home: Home) -> Path:
+    return home.run / "jupyter"
+
+
+def write_settings(home: Home) -> None:
+    """Put the settings where every uid can read and nobody but us can write them."""
+    folder = settings_folder(home)
+    folder.mkdir(mode=0o755, exist_ok=True)
+    folder.chmod(0o755)
+    file = folder / "jupyter_server_config.json"
+    file.write_text(json.dumps(server_settings(), indent=1))
+    file.chmod(0o644)
+
+
+def _system() -> dict[str, str]:
+    return {
+        "PATH": f"{Path(sys.executable).parent}:{SYSTEM_PATH}",
+        "LANG": os.environ.get("LANG") or "C.UTF-8",
+        "TERM": "xterm-256color",
+        "SHELL": "/bin/bash",
+        "TZ": os.environ.get("TZ", ""),
+    }
+
+
+def _person(plan: LaunchPlan) -> dict[str, str]:
+    home = str(plan.person.home)
+    cache = f"{home}/.cache"
+    return {
+        "HOME": home,
+        "USER": plan.person.slug,
+        "LOGNAME": plan.person.slug,
+        "JUPYTERHUB_ROOT_DIR": home,
+        "TORCHINDUCTOR_CACHE_DIR": f"{cache}/torchinductor",
+        "TRITON_CACHE_DIR": f"{cache}/triton",
+    }
+
+
+def _jupyter(plan: LaunchPlan, home: Home) -> dict[str, str]:
+    own = f"{plan.person.home}/.local/share/gearshift/workspaces/{plan.workspace.name}"
+    return {
+        "JUPYTER_CONFIG_PATH": str(settings_folder(home)),
+        "JUPYTER_PREFER_ENV_PATH": "0",
+        "JUPYTERLAB_WORKSPACES_DIR": f"{own}/lab",
+        "JUPYTERHUB_DEFAULT_URL": "/lab",
+    }

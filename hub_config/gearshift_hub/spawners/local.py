@@ -1,0 +1,129 @@
+"""Servers as processes of this box: forked by the fork server, waited for by their port, ended as a whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gearshift.model.errors import fail
+from gearshift.model.launch import LaunchPlan
+
+from gearshift_hub.backends.local.processes import Handle, Trees
+from gearshift_hub.backends.local.processes import StartRefused as ForkRefused
+from gearshift_hub.hub.holds import Frozen
+from gearshift_hub.spawners.base import GearshiftSpawner
+from gearshift_hub.spawners.environment import server_argv, server_env
+
+T = TypeVar("T")
+
+POLL_S = 0.02
+LOOK_S = 0.1
+"""A connection attempt is cheap, a look at the process less so."""
+THAW_S = 10.0
+
+
+class GearshiftLocalSpawner(GearshiftSpawner):
+    """Start, poll, freeze and end through the box's Trees; each call runs in a thread, none blocks the hub."""
+
+    @property
+    def trees(self) -> Trees:
+        return Trees(self.gearshift_home)
+
+    async def launch(self, plan: LaunchPlan) -> str:
+        self.port = free_port()
+        self.ip = "127.0.0.1"
+        self.remember()
+        trees = self.trees
+        env = server_env(self.get_env(), plan, self.gearshift_home, trees.runtime_dir(plan))
+        try:
+            self.pid = (await self._fork(plan, env)).pid
+            await self._answering(plan.deadlines.start, plan.env.get("GEARSHIFT_MACHINE"))
+        except BaseException:
+            await asyncio.shield(self.end(0.0))
+            raise
+        return self._url()
+
+    async def _fork(self, plan: LaunchPlan, env: dict[str, str]) -> Handle:
+        try:
+            return await self._call(lambda: self.trees.start_server(plan, env, server_argv(plan), self.port))
+        except (OSError, ForkRefused) as refused:
+            self.log.error("The fork server refused %s: %s", plan.tree, refused)
+            raise fail("start_failed", machine=plan.env.get("GEARSHIFT_MACHINE"), exit=126) from refused
+
+    async def thaw(self, frozen: Frozen) -> str:
+        if not await self._call(lambda: self.trees.thaw(frozen.tree)):
+            raise fail("restore_failed", why="the paused server is gone")
+        self.port, self.tree = frozen.port, frozen.tree
+        await self._answering(THAW_S, None)
+        return self._url()
+
+    async def freeze(self) -> bool:
+        return await self._call(lambda: self.trees.freeze(self.tree))
+
+    async def end(self, grace_s: float) -> None:
+        if not self.tree:
+            return
+        await self._call(lambda: self.trees.stop(self.tree, grace_s))
+
+    async def poll(self) -> int | None:
+        """None while it runs; what cannot be asked is taken as running, never as gone."""
+        if not self.tree:
+            return 0
+        try:
+            code = await self._call(lambda: self.trees.exit_code(self.tree))
+            alive = code is None and await self._call(lambda: self.trees.alive(self.tree))
+        except OSError as unknown:
+            self.log.warning("The fork server does not answer (%s)", unknown)
+            return None
+        if alive:
+            return None
+        self.exit_code = code
+        await self.end(0.0)  # its kernels may have outlived it
+        return 0 if code is None else code
+
+    async def _answering(self, patience_s: float, machine: str | None) -> None:
+        deadline = time.monotonic() + patience_s
+        look = 0.0
+        while not await answers(self.port):
+            now = time.monotonic()
+            if self.cancelled.is_set():
+                raise fail("cancelled", by="a stop")
+            if now > deadline:
+                raise fail("start_timeout", machine=machine, seconds=round(patience_s))
+            if now >= look:
+                await self._not_dead(machine)
+                look = now + LOOK_S
+            await asyncio.sleep(POLL_S)
+
+    async def _not_dead(self, machine: str | None) -> None:
+        code = await self._call(lambda: self.trees.exit_code(self.tree))
+        if code is not None:
+            self.exit_code = code
+            raise fail("start_failed", machine=machine, exit=code)
+
+    def _url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def _call(self, what: Callable[[], T]) -> T:
+        return await asyncio.to_thread(what)
+
+
+def free_port() -> int:
+    """A port that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: Any = probe.getsockname()[1]
+        return int(port)
+
+
+async def answers(port: int) -> bool:
+    """Whether something listens there."""
+    try:
+        _reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True

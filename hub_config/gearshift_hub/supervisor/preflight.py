@@ -1,0 +1,95 @@
+"""Everything that can be wrong before anything is started, found out at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from gearshift_hub import data
+from gearshift_hub.backends.local.processes import Trees
+from gearshift_hub.deployment import Deployment, DeploymentError, load
+from gearshift_hub.hub.proxy import static_file, static_settings
+from gearshift_hub.paths import Home, Ports, write_private
+from gearshift_hub.spawners.environment import write_settings
+from gearshift_hub.supervisor import records
+from gearshift_hub.supervisor.ports import choose, last_ports
+from gearshift_hub.supervisor.trouble import CannotStart, about_folder
+
+LEAST_FREE = 200_000_000
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a start needs to know."""
+
+    home: Home
+    deployment: Deployment
+    file: Path
+    ports: Ports
+    lock: IO[str]
+    leftovers: list[str]
+
+
+def prepare(home: Home, file: Path | None, overrides: dict[str, object]) -> Ready:
+    """Check all, make what is missing, end what a killed supervisor left; raises CannotStart."""
+    os.umask(0o077)
+    file = (file or data.path("gearshift.toml")).absolute()
+    deployment = _deployment(file, overrides)
+    lock = _folder(home)
+    try:
+        leftovers = records.end_leftovers(home)
+        before = last_ports(home)
+        ports = choose(deployment.server, home)
+        if before != ports:
+            _end_strangers(home)
+        _write(home, ports)
+    except BaseException:
+        lock.close()
+        raise
+    return Ready(home, deployment, file, ports, lock, leftovers)
+
+
+def _deployment(file: Path, overrides: dict[str, object]) -> Deployment:
+    try:
+        deployment = load(file)
+    except DeploymentError as error:
+        raise CannotStart(str(error)) from error
+    given = {key: value for key, value in overrides.items() if value is not None}
+    if not given:
+        return deployment
+    server = deployment.server.model_copy(update=given)
+    return deployment.model_copy(update={"server": server})
+
+
+def _folder(home: Home) -> IO[str]:
+    try:
+        home.create()
+        free = shutil.disk_usage(home.root).free
+        if free < LEAST_FREE:
+            raise CannotStart(
+                f"The disk of {home.root} has {free / 1e6:.0f} MB left, at least {LEAST_FREE / 1e6:.0f} MB are needed. "
+                "Free some space, or choose another folder with --home."
+            )
+        return records.lock(home)
+    except OSError as error:
+        raise about_folder(Path(error.filename or home.root), error) from error
+
+
+def _write(home: Home, ports: Ports) -> None:
+    try:
+        home.make_secrets()
+        home.record_ports(ports)
+        write_private(static_file(home), static_settings(home, ports))
+        write_settings(home)
+    except OSError as error:
+        raise about_folder(home.root, error) from error
+
+
+def _end_strangers(home: Home) -> None:
+    """Workspaces that outlived a killed supervisor know the old addresses: on others they cannot go on."""
+    trees = Trees(home)
+    for tree in trees.trees():
+        trees.kill(tree.name)
