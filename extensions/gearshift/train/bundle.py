@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import pickle
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,6 +79,11 @@ def values(bundle: Bundle) -> Iterator[Any]:
     unpickler = pickle.Unpickler(io.BytesIO(bundle.values))  # noqa: S301 - the submitter's own bytes
     while True:
         yield unpickler.load()
+
+
+def in_main(name: str) -> Any:
+    """What the notebook defined under this name; values refer to it by this function."""
+    return sys.modules["__main__"].__dict__[name]
 
 
 def _as_json(chunk: Chunk) -> dict[str, Any]:

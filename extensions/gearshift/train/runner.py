@@ -61,6 +61,7 @@ def _execute(place: Place) -> None:
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = module
+    builtins.__dict__.setdefault("display", print)
     sys.argv[0] = "gearshift"
     values = bundles.values(bundle)
     for chunk in bundle.chunks:
