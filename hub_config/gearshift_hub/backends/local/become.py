@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pwd
 import random
 import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gearshift.model.launch import Person
+
 from . import isolation, names, process_table, syscalls
 from .keeper import Box
 from .limits import choose_cores, set_oom_score, set_rlimits, thread_environment
-from .people import LOWEST_UID, Person
+from .people import LOWEST_UID
 from .records import Record
 from .request import Request
 
@@ -122,7 +125,8 @@ def close_all_but(kept: int) -> None:
 def _enter_environment(request: Request) -> None:
     """The environment, whole: nothing of the parent's but what is needed to run at all."""
     person = request.person
-    own = {"HOME": person.home, "USER": person.login, "LOGNAME": person.login}
+    account = _account_name(person)
+    own = {"HOME": person.home, "USER": account, "LOGNAME": account}
     own["GEARSHIFT_TREE"] = request.tree
     defaults = {"PATH": PATH, "SHELL": "/bin/bash", "LANG": "C.UTF-8", "CUDA_VISIBLE_DEVICES": ""}
     defaults["TORCHINDUCTOR_CACHE_DIR"] = f"{person.home}/.cache/torchinductor"
@@ -134,6 +138,13 @@ def _enter_environment(request: Request) -> None:
     os.environ.clear()
     os.environ.update({**defaults, **thread_environment(request.limits), **request.env, **own})
     os.chdir(request.cwd)
+
+
+def _account_name(person: Person) -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return person.slug
 
 
 def make_unlike_siblings() -> None:

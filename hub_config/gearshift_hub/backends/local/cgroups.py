@@ -148,10 +148,10 @@ class Groups:
         top = self.where.unified
         return set() if top is None else _words(top / self.name / "cgroup.subtree_control")
 
-    def join(self, tree: str) -> None:
-        """Move the calling process into the group."""
+    def join(self, tree: str, pid: int = 0) -> None:
+        """Move a process (0: the calling one) into the group."""
         for folder in self._folders(tree):
-            _write(folder / "cgroup.procs", "0")
+            _write(folder / "cgroup.procs", str(pid))
 
     def remove(self, tree: str, seconds: float = 1.0) -> bool:
         """Remove an empty group; waits a little for what is still dying. True when nothing is left."""

@@ -30,7 +30,7 @@ from .records import Record, TreeExists
 log = logging.getLogger("gearshift.forkserver")
 
 BACKLOG = 128
-ENVIRONMENT = {"PATH", "LANG", "LC_ALL", "XDG_RUNTIME_DIR"}
+ENVIRONMENT = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "XDG_RUNTIME_DIR"}  # LC_CTYPE: Python sets it by itself
 LOCK_NAME = "forkserver.lock"
 
 

@@ -121,8 +121,8 @@ def _stand_apart(box: Box) -> None:
     os.chdir("/")
     log = os.open(box.home.logs / "keepers.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    for number, descriptor in enumerate((nothing, log, log)):
-        os.dup2(descriptor, number)
+    for standard, descriptor in enumerate((nothing, log, log)):
+        os.dup2(descriptor, standard)
     os.close(log)
     os.close(nothing)
 

@@ -40,10 +40,11 @@ class Account:
         return f"{self.login}:x:{self.gid}:"
 
 
-def login(slug: str, uid: int, taken: Path = Path("/etc/passwd")) -> str:
-    """The slug, unless it is too long or the box has an account of that name (a person called `daemon`)."""
-    used = {line.split(":")[0] for line in taken.read_text().splitlines()}
-    return slug if len(slug) <= LONGEST_LOGIN and slug not in used else f"u{uid}"
+def login(slug: str, uid: int, files: Iterable[Path] = (Path("/etc/passwd"), EXTRAUSERS / "passwd")) -> str:
+    """The slug, unless it is too long or is the name of another uid (a person called `daemon`)."""
+    lines = [line.split(":") for path in files if path.exists() for line in path.read_text().splitlines()]
+    taken = any(words[0] == slug and words[2] != str(uid) for words in lines if len(words) > 2)
+    return slug if len(slug) <= LONGEST_LOGIN and not taken else f"u{uid}"
 
 
 def extrausers_is_on(nsswitch: Path = NSSWITCH, folder: Path = EXTRAUSERS) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from gearshift.model.launch import Person
 
 from gearshift_hub import data
 from gearshift_hub.paths import Home
@@ -15,22 +16,6 @@ from . import names
 
 LOWEST_UID = 1000
 """Below it are the box's own accounts; nobody's code ever runs as one of them."""
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody whose code runs here."""
-
-    name: str
-    slug: str
-    uid: int
-    gid: int
-    home: str
-
-    @property
-    def login(self) -> str:
-        """The account name of the uid: what `whoami` prints."""
-        return names.login(self.slug, self.uid)
 
 
 class HomeNotTheirs(Exception):
@@ -43,16 +28,13 @@ def ensure(home: Home, name: str, slug: str, uid: int) -> Person:
     An existing home is left as it is: its owner may have put links in it.
     """
     root = os.geteuid() == 0
-    person = (
-        Person(name, slug, uid, uid, str(home.homes / slug))
-        if root
-        else Person(name, slug, os.geteuid(), os.getegid(), str(home.homes / slug))
-    )
+    uid, gid = (uid, uid) if root else (os.geteuid(), os.getegid())
+    person = Person(name=name, slug=slug, uid=uid, gid=gid, home=str(home.homes / slug))
     if root and uid < LOWEST_UID:
         raise ValueError(f"uid {uid}: people have uids from {LOWEST_UID} on")
     _make_home(Path(person.home), person)
     if root:
-        names.publish(home, names.Account(person.login, name, person.uid, person.gid, person.home))
+        names.publish(home, names.Account(names.login(slug, uid), name, person.uid, person.gid, person.home))
     return person
 
 
@@ -88,3 +70,22 @@ def _give(folder: Path, person: Person) -> None:
         os.chown(entry, person.uid, person.gid)
     folder.chmod(0o700)
     os.chown(folder, person.uid, person.gid)
+
+
+def workspace_folders(home: Home, person: Person, short: str) -> tuple[Path, Path]:
+    """Where a workspace's trees keep sockets (ours, a folder of theirs for each tree), and its kernel state."""
+    runtime, state = home.runtime / short, home.kernels / short
+    runtime.mkdir(mode=0o711, parents=True, exist_ok=True)
+    runtime.chmod(0o711)
+    if not state.exists():
+        state.mkdir(mode=0o700, parents=True)
+        os.chown(state, person.uid, person.gid)
+    return runtime, state
+
+
+def bin_home(home: Home, slug: str, stamp: str) -> None:
+    """Put a deleted person's home where only we can enter it; a home that is not there is success."""
+    folder, bin_folder = home.homes / slug, home.state / "bin"
+    bin_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.exists():
+        folder.rename(bin_folder / f"{slug}-{stamp}")

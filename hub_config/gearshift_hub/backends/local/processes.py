@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gearshift.model import launch
-from gearshift.model.launch import LaunchPlan, ProcessLimits
+from gearshift.model.launch import LaunchPlan, Person, ProcessLimits
 
 from gearshift_hub.paths import Home
 
@@ -24,7 +23,6 @@ from . import firewall, keeper, process_table, request
 from .isolation import Bind
 from .keeper import Box
 from .limits import Limits
-from .people import Person
 from .records import check_name
 from .request import Request, StartRefused
 
@@ -79,7 +77,7 @@ class Trees:
         Returns once the process has become that person's, 0.03 s; it answers on `port` 0.2-0.3 s later.
         Raises StartRefused, and OSError where no fork server answers.
         """
-        person = _person(plan.person)
+        person = plan.person
         wanted = Request(
             kind="server",
             tree=plan.tree,
@@ -102,7 +100,7 @@ class Trees:
         self,
         *,
         tree: str,
-        person: Person | launch.Person,
+        person: Person,
         argv: Sequence[str],
         env: Mapping[str, str],
         cwd: Path | str,
@@ -118,7 +116,7 @@ class Trees:
         wanted = Request(
             kind="command",
             tree=tree,
-            person=_person(person),
+            person=person,
             argv=list(argv),
             env=dict(env),
             cwd=str(cwd),
@@ -228,17 +226,13 @@ class Trees:
             started = request.receive_answer(connection)
         return Handle(wanted.tree, started.pid, started.started_at)
 
-    def _guard(self, person: Person | launch.Person, ports: Sequence[int]) -> list[int]:
+    def _guard(self, person: Person, ports: Sequence[int]) -> list[int]:
         """Close the ports where the box can; jobs that cannot have that meet in a 0700 folder instead."""
         if ports and os.geteuid() == 0:
             with suppress(firewall.FirewallUnusable):
                 firewall.close_ports(person.uid, ports)
                 return list(ports)
         return []
-
-
-def _person(given: Person | launch.Person) -> Person:
-    return Person(given.name, given.slug, given.uid, given.gid, str(given.home))
 
 
 def _limits(given: Limits | ProcessLimits) -> Limits:

@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from gearshift.model.launch import Person
+
 from .isolation import Bind
 from .limits import Limits, Role
-from .people import Person
 
 PACKET = 60_000
 TIMEOUT_SECONDS = 30.0
@@ -51,7 +52,8 @@ class Request:
     labels: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
+        values = {**asdict(self), "person": self.person.model_dump(mode="json")}
+        return json.dumps(values).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> Request:
