@@ -6,20 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from gearshift.model.launch import Person
 from gearshift.model.lease import Pool
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody as the box knows them."""
-
-    name: str
-    slug: str
-    uid: int
-    gid: int
-    home: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +38,9 @@ class Box(Protocol):
 
     def ensure_workspace(self, person: Person, short: str) -> tuple[str, str]:
         """Runtime folder and kernel-state folder of a workspace, owned by its person."""
+
+    def bin_home(self, slug: str) -> None:
+        """Put a deleted person's home where nobody enters it; a home that is not there is success."""
 
 
 class Parts:

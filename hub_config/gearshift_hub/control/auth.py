@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
@@ -32,7 +32,6 @@ XSRF_HEADER = "X-Gearshift-XSRF"
 PRESS_HEADER = "X-Gearshift-Press"
 CLIENT_ID = "service-gearshift"
 READING = ("GET", "HEAD", "OPTIONS")
-
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,14 @@ class May:
 
 
 may = May()
-CHECKS: tuple[Callable[..., object], ...] = (may.read, may.propose, may.spend, may.admin, may.page, may.anyone)
+CHECKS: tuple[Callable[..., object], ...] = (
+    may.read,
+    may.propose,
+    may.spend,
+    may.admin,
+    may.page,
+    may.anyone,
+)
 
 
 def context(request: Request) -> Context:
@@ -262,5 +268,3 @@ def _own_url(request: Request) -> str:
 
 def _scheme(request: Request) -> str:
     return request.headers.get("X-Forwarded-Proto", request.url.scheme).partition(",")[0]
-
-

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gearshift.model.launch import Mount
+from gearshift.model.launch import Mount, Person
 from gearshift.model.operation import Operation, OperationKind
 from sqlalchemy.orm import Session
 
@@ -16,6 +16,7 @@ from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.events import EventBus
 from gearshift_hub.control.hub import HubClient
 from gearshift_hub.control.servers import WorkspaceServers
+from gearshift_hub.control.steps import Flow
 from gearshift_hub.deployment import Deployment
 from gearshift_hub.paths import Home
 
@@ -27,12 +28,15 @@ class Operations(Protocol):
         self,
         kind: OperationKind,
         owner: str,
-        name: str,
+        name: str | None,
         *,
         actor: str,
         params: Mapping[str, Any] | None = None,
     ) -> Operation:
-        """Begin (or join) an operation on the workspace `owner/name`; returns as soon as it is journaled."""
+        """Begin (or join) an operation on the workspace `owner/name`.
+
+        Returns as soon as it is journaled and its first, immediate steps have passed; raises their error.
+        """
 
     async def cancel(self, operation: str, *, by: str) -> Operation:
         """Go back while that is possible; raises `too_late` after that."""
@@ -45,8 +49,10 @@ class Operations(Protocol):
 class Hooks:
     """Where disks, data sets and jobs plug in; each list is filled by the `plug(ctx)` of their modules.
 
-    `mounts`: what a workspace's tree sees, asked for each launch as (session, workspace row).
-    `memberships`: disk id or name -> mode ("ro"/"rw") of one person, asked for each admission.
+    `mounts`: what a workspace's tree sees, asked for each launch as (session, owner, name).
+    `memberships`: disk as written in a spec -> mode ("ro"/"rw") of one person, asked for each admission.
+    `known_disks`: all disks there are, so that somebody else's is told apart from none.
+    `before_launch`: (owner, name, person), right before a launch; folders and links are made here.
     `account_deleted`: after a person's workspaces have stopped.
     `shutdown`: before workspaces are stopped on Ctrl-C; jobs end here.
     `loops`: background work by name; started with the app, cancelled with it.
@@ -54,6 +60,8 @@ class Hooks:
 
     mounts: list[Callable[[Session, str, str], Sequence[Mount]]] = field(default_factory=list)
     memberships: list[Callable[[Session, str], Mapping[str, str]]] = field(default_factory=list)
+    known_disks: list[Callable[[Session], Sequence[str]]] = field(default_factory=list)
+    before_launch: list[Callable[[str, str, Person], Awaitable[None]]] = field(default_factory=list)
     account_deleted: list[Callable[[str], Awaitable[None]]] = field(default_factory=list)
     shutdown: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
@@ -66,8 +74,12 @@ class Context:
     deployment: Deployment
     home: Home
     base_url: str
+    control_url: str
+    """Where workspaces on this box reach control, without a slash at the end."""
     secret: str
     """Signs tickets and cookies."""
+    state_secret: str
+    """Saved kernel state is signed with keys made from it."""
     db: Database
     clock: Clock
     hub: HubClient
@@ -77,6 +89,8 @@ class Context:
     hooks: Hooks = field(default_factory=Hooks)
     plan_kinds: dict[str, Any] = field(default_factory=dict)
     """Filled by `services.plans.register`."""
+    flows: dict[OperationKind, Flow] = field(default_factory=dict)
+    """How each kind of operation is carried out; a service may add kinds of its own."""
     engine: Operations | None = None
 
     @property

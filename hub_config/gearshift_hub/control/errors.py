@@ -16,7 +16,7 @@ from gearshift_hub.control.hub import HubDownError
 log = logging.getLogger("gearshift.control")
 
 
-class LoginRequired(Exception):  # noqa: N818 - not a fault: the browser is sent to sign in, then back here
+class LoginRequired(Exception):
     """A page was asked for without a session."""
 
     def __init__(self, url: str, cookie: tuple[str, str], path: str) -> None:
@@ -55,7 +55,9 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     expected = first.get("ctx", {}).get("expected")
     allowed = [expected] if isinstance(expected, str) else None
     return _answer(
-        fail("bad_request", field=".".join(parts) or "body", value=shown, allowed=allowed, problem=first["msg"])
+        fail(
+            "bad_request", field=".".join(parts) or "body", value=shown, allowed=allowed, problem=first["msg"]
+        )
     )
 
 

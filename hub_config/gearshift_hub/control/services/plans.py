@@ -99,7 +99,9 @@ async def issue(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> Plan:
     return _plan(row)
 
 
-async def confirm(ctx: Context, actor: Actor, plan_id: str, said: Confirmation, *, pressed: bool) -> BaseModel:
+async def confirm(
+    ctx: Context, actor: Actor, plan_id: str, said: Confirmation, *, pressed: bool
+) -> BaseModel:
     """Carry the plan out, once. `pressed` tells whether the request came by a press in a dialog of ours."""
     plan = _read(ctx, actor, plan_id)
     kind = _kind(ctx, plan.kind)
@@ -113,7 +115,11 @@ def _kind(ctx: Context, name: object) -> PlanKind:
     kind = ctx.plan_kinds.get(name) if isinstance(name, str) else None
     if not isinstance(kind, PlanKind):
         raise fail(
-            "bad_request", field="kind", value=name, allowed=sorted(ctx.plan_kinds), problem="unknown kind of plan"
+            "bad_request",
+            field="kind",
+            value=name,
+            allowed=sorted(ctx.plan_kinds),
+            problem="unknown kind of plan",
         )
     return kind
 
@@ -142,7 +148,7 @@ def _use(ctx: Context, plan: Plan) -> None:
 def _check_confirmation(ctx: Context, actor: Actor, plan: Plan, said: Confirmation, pressed: bool) -> None:
     """The rules of contracts 1: who may say yes, and how."""
     if said.press and pressed and actor.kind in ("server", "browser"):
-        return
+        return None
     if actor.kind == "person" and actor.has("spend"):
         if said.capped:
             return _check_caps(ctx, plan, said)

@@ -1,0 +1,111 @@
+"""Launch plans: all that is needed to start one workspace once, computed anew from the spec and one lease (case C06)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from datetime import timedelta
+
+from gearshift.model.errors import fail
+from gearshift.model.launch import (
+    ImageRef,
+    LaunchDeadlines,
+    LaunchPlan,
+    Mount,
+    Person,
+    ProcessLimits,
+    WorkspaceRef,
+)
+from gearshift.model.lease import Device
+from gearshift.model.machine import Machine
+from gearshift.model.workspace import WorkspaceSpec
+from sqlalchemy.orm import Session
+
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.db.workspaces import WorkspaceRow
+from gearshift_hub.control.services import leases, people, workspaces
+
+PIDS = 4096
+RATE_SPAN = timedelta(minutes=1)
+
+
+def person(ctx: Context, session: Session, owner: str) -> Person:
+    """The owner as the box knows them; home and account name are made if missing."""
+    account = people.get(session, owner)
+    return ctx.backend.box.ensure_person(owner, account.slug, account.uid)
+
+
+def build(
+    ctx: Context,
+    session: Session,
+    *,
+    owner: str,
+    name: str,
+    operation: str,
+    spec: WorkspaceSpec,
+    device_ids: tuple[str, ...],
+) -> LaunchPlan:
+    """The plan of one launch; each build is a new generation of the workspace."""
+    row = workspaces.get(session, owner, name)
+    row.generation += 1
+    machine, image = ctx.deployment.machine(spec.machine), ctx.deployment.image(spec.image)
+    if machine is None or image is None:
+        raise fail("unknown_machine", field="machine", value=spec.machine, allowed=[])
+    who = person(ctx, session, owner)
+    runtime_dir, state_dir = ctx.backend.box.ensure_workspace(who, row.short)
+    session.flush()
+    return LaunchPlan(
+        operation=operation,
+        workspace=WorkspaceRef(owner=owner, name=name),
+        person=who,
+        image=ImageRef(id=image.id, python=image.python, digest=image.digest),
+        env=_env(ctx, row, machine, spec, device_ids, state_dir),
+        limits=ProcessLimits(
+            memory_bytes=machine.memory_bytes, cpus=machine.cpus, pids=PIDS, threads=math.ceil(machine.cpus)
+        ),
+        devices=device_ids,
+        mounts=_mounts(ctx, session, owner, name),
+        runtime_dir=runtime_dir,
+        state_dir=state_dir,
+        tree=f"ws-{row.short}-{row.generation}",
+        deadlines=LaunchDeadlines(start=ctx.deployment.deadlines.start, term=ctx.deployment.deadlines.term),
+        labels={"workspace": row.id, "machine": machine.id},
+    )
+
+
+def _mounts(ctx: Context, session: Session, owner: str, name: str) -> tuple[Mount, ...]:
+    return tuple(mount for ask in ctx.hooks.mounts for mount in ask(session, owner, name))
+
+
+def _env(
+    ctx: Context,
+    row: WorkspaceRow,
+    machine: Machine,
+    spec: WorkspaceSpec,
+    device_ids: tuple[str, ...],
+    state_dir: str,
+) -> dict[str, str]:
+    return {
+        "GEARSHIFT_WORKSPACE": row.id,
+        "GEARSHIFT_MACHINE": machine.id,
+        "GEARSHIFT_IMAGE": spec.image,
+        "GEARSHIFT_CONTROL_URL": ctx.control_url,
+        "GEARSHIFT_STATE_DIR": state_dir,
+        "GEARSHIFT_STATE_KEY": state_key(ctx, row.owner),
+        "GEARSHIFT_DEVICES": ",".join(device_ids),
+        "CUDA_VISIBLE_DEVICES": _visible(ctx, machine, device_ids),
+    }
+
+
+def state_key(ctx: Context, owner: str) -> str:
+    """What signs a person's saved kernel state: their own, so that nobody else's is ever loaded."""
+    return hmac.digest(ctx.state_secret.encode(), owner.encode(), hashlib.sha256).hex()
+
+
+def _visible(ctx: Context, machine: Machine, device_ids: tuple[str, ...]) -> str:
+    """The real cards of the lease; none for a simulated chip or no chip."""
+    pool = next((pool for pool in leases.pools(ctx) if pool.id == machine.pool), None)
+    devices: dict[str, Device] = {device.id: device for device in pool.devices} if pool else {}
+    real = [devices[id] for id in device_ids if id in devices and not devices[id].simulated]
+    return ",".join(device.uuid or device.id for device in real)
