@@ -10,7 +10,6 @@ from typing import Any
 
 MODULES = (
     "jupyterhub.singleuser",
-    "jupyterhub.singleuser.app",
     "jupyterhub.singleuser.extension",
     "jupyter_server.serverapp",
     "jupyter_server.services.kernels.websocket",
