@@ -11,6 +11,7 @@ from gearshift_hub.deployment import Deployment
 from gearshift_hub.hub.authenticator import GearshiftAuthenticator
 from gearshift_hub.hub.pages import service_url
 from gearshift_hub.hub.proxy import apply_proxy
+from gearshift_hub.hub.words import WORDS
 from gearshift_hub.paths import Home, Ports, Secrets
 from gearshift_hub.spawners.local import GearshiftLocalSpawner
 
@@ -54,7 +55,6 @@ def _people(c: Any, home: Home) -> None:
     c.Authenticator.auth_refresh_age = 30
     c.Authenticator.auth_refresh_strict = True
     c.JupyterHub.custom_scopes = scopes.custom_scopes()
-    c.JupyterHub.load_groups = {scopes.ADMIN_GROUP: {}}
     c.JupyterHub.load_roles = scopes.roles()
     c.JupyterHub.extra_user_scopes = set(scopes.EVERYBODY)
 
@@ -96,5 +96,5 @@ def _pages(c: Any, deployment: Deployment) -> None:
     hub.default_url = service_url
     hub.redirect_to_server = False
     hub.hub_routespec = "/"
-    hub.template_vars = {"site_name": deployment.site.name}
+    hub.template_vars = {"site_name": deployment.site.name, "words": dict(WORDS)}
     hub.tornado_settings = {"gearshift_language": deployment.site.language, "slow_spawn_timeout": 10}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Any
 
 import bcrypt
 from jupyterhub_traefik_proxy.fileprovider import TraefikFileProviderProxy
 
+from gearshift_hub.hub.traefik import rules_file, static_file
 from gearshift_hub.paths import Home, Ports, Secrets
 
 API_USER = "gearshift"
 POLL_S = 0.02
-ENCODED = ("Slash", "BackSlash", "NullCharacter", "Semicolon", "Percent", "QuestionMark", "Hash")
-"""Characters that file names may hold; a browser sends them encoded and they must arrive so."""
 
 
 class FastTraefik(TraefikFileProviderProxy):  # type: ignore[misc]
@@ -38,43 +36,6 @@ def cheap_hash(password: str) -> str:
     return bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(rounds=4)).decode()
 
 
-def static_file(home: Home) -> Path:
-    return home.state / "traefik.toml"
-
-
-def rules_file(home: Home) -> Path:
-    return home.state / "traefik-rules.toml"
-
-
-def static_settings(home: Home, ports: Ports) -> str:
-    """The TOML that traefik is started with; no time limit cuts a long upload or a quiet stream."""
-    encoded = "\n".join(f"allowEncoded{name} = true" for name in ENCODED)
-    return f"""\
-[global]
-checkNewVersion = false
-sendAnonymousUsage = false
-[log]
-level = "WARN"
-[api]
-[entryPoints.http]
-address = "{_bracketed(ports.host)}:{ports.port}"
-[entryPoints.http.transport.respondingTimeouts]
-readTimeout = "0s"
-writeTimeout = "0s"
-[entryPoints.http.transport.lifeCycle]
-graceTimeOut = "1s"
-[entryPoints.http.http.encodedCharacters]
-{encoded}
-[entryPoints.auth_api]
-address = "127.0.0.1:{ports.traefik_api_port}"
-[providers]
-providersThrottleDuration = "0s"
-[providers.file]
-filename = "{rules_file(home)}"
-watch = true
-"""
-
-
 def apply_proxy(c: Any, home: Home, ports: Ports, secrets: Secrets) -> None:
     """The hub's side of it: the supervisor owns the process, the hub writes the routes."""
     c.JupyterHub.proxy_class = FastTraefik
@@ -87,7 +48,3 @@ def apply_proxy(c: Any, home: Home, ports: Ports, secrets: Secrets) -> None:
     traefik.traefik_entrypoint = "http"
     traefik.static_config_file = str(static_file(home))
     traefik.dynamic_config_file = str(rules_file(home))
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -116,7 +116,7 @@ async def stop(server: Server, operation: str, freeze: bool, resume: bool) -> di
     hold = server.holds.get(*server.key)
     if freeze and hold and hold.frozen:
         return {"state": "frozen"}
-    if tree and await asyncio.to_thread(lambda: server.trees.alive(tree)):
+    if tree and await _alive(server.trees, tree):
         raise fail("stop_failed", workspace="/".join(server.key))
     return {"state": "stopped"}
 
@@ -184,6 +184,10 @@ async def remove(server: Server) -> None:
     server.handler.db.delete(spawner.orm_spawner)
     server.user.spawners.pop(server.name, None)
     server.handler.db.commit()
+
+
+async def _alive(trees: Trees, tree: str) -> bool:
+    return await asyncio.to_thread(trees.alive, tree)
 
 
 async def settled(server: Server, cancel: bool = False, patience_s: float = 90.0) -> None:

@@ -8,6 +8,7 @@ from gearshift.model.errors import GearshiftError, fail
 from jupyterhub.apihandlers.base import APIHandler
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.scopes import needs_scope
+from tornado.web import HTTPError
 
 from gearshift_hub.hub import servers
 from gearshift_hub.hub.holds import Holds, holds_of
@@ -18,6 +19,13 @@ _USER_AND_SERVER = r"/api/gearshift/workspaces/([^/]+)/([^/]+)"
 
 
 class _Holding(APIHandler):  # type: ignore[misc]
+    """A route that only the holder of the scope `custom:gearshift:hub`, control, may call."""
+
+    async def prepare(self) -> None:
+        await super().prepare()
+        if not self.has_scope(HUB):
+            raise HTTPError(403, "Only control may call this.")
+
     def authenticator_holds(self) -> Holds:
         return holds_of(self.authenticator.gearshift_home)
 
@@ -29,7 +37,6 @@ class _Holding(APIHandler):  # type: ignore[misc]
 class Action(_Holding):
     """POST start, stop, hold or release of one server."""
 
-    @needs_scope(HUB)  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str, action: str) -> None:
         try:
             self.write(await self._act(user_name, server_name, action))
@@ -64,7 +71,6 @@ class Action(_Holding):
 class State(_Holding):
     """GET the state of one server, DELETE its record."""
 
-    @needs_scope(HUB)  # type: ignore[untyped-decorator]
     async def get(self, user_name: str, server_name: str) -> None:
         user = self.find_user(user_name)
         if user is None or server_name not in user.orm_spawners:
@@ -72,7 +78,6 @@ class State(_Holding):
             return
         self.write(servers.state(Server(self, user, server_name)))
 
-    @needs_scope(HUB)  # type: ignore[untyped-decorator]
     async def delete(self, user_name: str, server_name: str) -> None:
         user = self.find_user(user_name)
         try:
@@ -87,7 +92,6 @@ class State(_Holding):
 class States(_Holding):
     """GET all servers that run, start, stop, or are frozen."""
 
-    @needs_scope(HUB)  # type: ignore[untyped-decorator]
     async def get(self) -> None:
         found = [
             servers.state(Server(self, user, name))

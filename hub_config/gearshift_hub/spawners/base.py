@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.launch import LaunchPlan
 from jupyterhub.spawner import Spawner, SpawnException
+from jupyterhub.utils import maybe_future
 from sqlalchemy.orm import object_session
 from traitlets import Unicode, default
 
@@ -126,6 +127,9 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
         self.holds.put(self.user.name, self.name, hold.model_copy(update={"frozen": None}))
         return url
 
+    async def poll(self) -> int | None:
+        return await self.look()
+
     async def stop(self, now: bool = False) -> None:
         """End the tree, or freeze it where control asked so; stopping what is gone is success."""
         asked, self.asked_stop = self.asked_stop, None
@@ -149,7 +153,7 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
         if not self._failed_start:
             state = "stopped" if self.exit_code is None else "exited"
             await self._report(state=state, exit_code=self.exit_code)
-        await super().run_post_stop_hook()
+        await maybe_future(super().run_post_stop_hook())
 
     if TYPE_CHECKING:  # what the spawner of a backend brings
 
@@ -164,6 +168,9 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
 
         async def end(self, grace_s: float) -> None:
             """Leave nothing of the tree."""
+
+        async def look(self) -> int | None:
+            """None while the server runs, else how it ended."""
 
     def get_state(self) -> dict[str, Any]:
         kept = {

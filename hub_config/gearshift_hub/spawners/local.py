@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gearshift.model.errors import fail
 from gearshift.model.launch import LaunchPlan
@@ -16,6 +15,7 @@ from gearshift_hub.backends.local.processes import StartRefused as ForkRefused
 from gearshift_hub.hub.holds import Frozen
 from gearshift_hub.spawners.base import GearshiftSpawner
 from gearshift_hub.spawners.environment import server_argv, server_env
+from gearshift_hub.spawners.listening import answers, free_port
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class GearshiftLocalSpawner(GearshiftSpawner):
             return
         await self._call(lambda: self.trees.stop(self.tree, grace_s))
 
-    async def poll(self) -> int | None:
+    async def look(self) -> int | None:
         """None while it runs; what cannot be asked is taken as running, never as gone."""
         if not self.tree:
             return 0
@@ -109,21 +109,3 @@ class GearshiftLocalSpawner(GearshiftSpawner):
 
     async def _call(self, what: Callable[[], T]) -> T:
         return await asyncio.to_thread(what)
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: Any = probe.getsockname()[1]
-        return int(port)
-
-
-async def answers(port: int) -> bool:
-    """Whether something listens there."""
-    try:
-        _reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
-        return False
-    writer.close()
-    return True

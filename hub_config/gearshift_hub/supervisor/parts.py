@@ -13,9 +13,9 @@ import httpx
 
 from gearshift_hub import data
 from gearshift_hub.hub.control import ControlLink
-from gearshift_hub.hub.proxy import static_file
+from gearshift_hub.hub.traefik import static_file
 from gearshift_hub.paths import Home, Ports
-from gearshift_hub.spawners.local import answers
+from gearshift_hub.spawners.listening import answers
 from gearshift_hub.supervisor.trouble import CannotStart
 
 

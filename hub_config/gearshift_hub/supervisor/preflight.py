@@ -11,7 +11,7 @@ from typing import IO
 from gearshift_hub import data
 from gearshift_hub.backends.local.processes import Trees
 from gearshift_hub.deployment import Deployment, DeploymentError, load
-from gearshift_hub.hub.proxy import static_file, static_settings
+from gearshift_hub.hub.traefik import rules_file, static_file, static_settings
 from gearshift_hub.paths import Home, Ports, write_private
 from gearshift_hub.spawners.environment import write_settings
 from gearshift_hub.supervisor import records
@@ -83,6 +83,7 @@ def _write(home: Home, ports: Ports) -> None:
         home.make_secrets()
         home.record_ports(ports)
         write_private(static_file(home), static_settings(home, ports))
+        rules_file(home).touch(0o600)  # traefik watches a file that is there; the hub fills it
         write_settings(home)
     except OSError as error:
         raise about_folder(home.root, error) from error
