@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 import httpx
+
 from gearshift.model.errors import fail, from_body
 
 PATIENCE_S = 30.0
