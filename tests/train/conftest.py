@@ -65,7 +65,8 @@ class Gang:
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.order.out / "metrics.jsonl").read_text().splitlines()]
+        files = sorted((self.order.out / "metrics").iterdir())
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def left(self) -> list[str]:
         """Processes of this job that still exist, found by a mark in their environment."""

@@ -89,10 +89,11 @@ def test_C35_the_first_failing_rank_decides(gang: Make) -> None:
 def test_C35_of_exceptions_in_all_ranks_the_earliest_is_named(gang: Make) -> None:
     job = gang(
         """
-        import os, time
+        import os, pathlib
+        first = pathlib.Path(os.environ["GS_ATTEMPT_DIR"]) / "rank-1.error.json"
         def train():
-            if os.environ["RANK"] != "1":
-                time.sleep(0.03)
+            while os.environ["RANK"] != "1" and not first.exists():
+                pass
             raise ValueError("boom in rank " + os.environ["RANK"])
         train()
         """,
@@ -100,8 +101,8 @@ def test_C35_of_exceptions_in_all_ranks_the_earliest_is_named(gang: Make) -> Non
     ).run()
     failure = job.status["first_failure"]
     assert failure["message"] == "ValueError: boom in rank 1"
-    assert failure["where"] == "In[1], line 6"
-    assert "Cell In[1], line 6, in train" in failure["traceback"]
+    assert failure["where"] == "In[1], line 7"
+    assert "Cell In[1], line 7, in train" in failure["traceback"]
     assert 'raise ValueError("boom in rank "' in failure["traceback"]
     assert "gearshift/train" not in failure["traceback"]
 

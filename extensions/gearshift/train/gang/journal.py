@@ -1,4 +1,4 @@
-"""What the supervisor writes for others to read: status.json (whole, by rename) and metrics.jsonl (appended)."""
+"""What the supervisor writes for others to read: status.json (whole, by rename), metrics/rank-N.jsonl (appended)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import Any
 from gearshift.train.gang.failure import Failure
 from gearshift.train.gang.members import Member
 
-STATUS_FILE, METRICS_FILE = "status.json", "metrics.jsonl"
+STATUS_FILE, METRICS_FOLDER = "status.json", "metrics"
 BEAT_SECONDS = 5.0
 MAX_LINE = 4096
 MAX_METRICS_BYTES = 256 * 1024**2
+"""Of all ranks together; what comes later is dropped."""
 
 
 class Journal:
@@ -26,10 +27,9 @@ class Journal:
     def __init__(self, out: Path, job: str, wall: Callable[[], float] = time.time) -> None:
         self._out = out
         self._wall = wall
-        self._metrics = os.open(
-            out / METRICS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-        )
-        self._written = os.fstat(self._metrics).st_size
+        (out / METRICS_FOLDER).mkdir(exist_ok=True)
+        self._files: dict[int, int] = {}
+        self._written = 0
         self._partial: dict[int, bytes] = {}
         self._beat = 0.0
         self.status: dict[str, Any] = {
@@ -102,20 +102,26 @@ class Journal:
             return False
         *lines, rest = (self._partial.get(fd, b"") + data).split(b"\n")
         self._partial[fd] = rest if len(rest) <= MAX_LINE else b""
-        self._append([point for line in lines if (point := _point(line, rank, attempt))])
+        self._append(rank, [point for line in lines if (point := _point(line, rank, attempt))])
         return True
 
     def forget_pipes(self) -> None:
         self._partial = {}
 
-    def _append(self, points: list[dict[str, Any]]) -> None:
+    def _append(self, rank: int, points: list[dict[str, Any]]) -> None:
         steps = [point["checkpoint"] for point in points if isinstance(point.get("checkpoint"), int)]
         if steps and steps[-1] != self.status["checkpoint_step"]:
             self.say(checkpoint_step=steps[-1])
         data = b"".join(json.dumps(point, separators=(",", ":")).encode() + b"\n" for point in points)
         if self._written + len(data) <= MAX_METRICS_BYTES:
-            os.write(self._metrics, data)
+            os.write(self._file(rank), data)
             self._written += len(data)
+
+    def _file(self, rank: int) -> int:
+        if rank not in self._files:
+            path = self._out / METRICS_FOLDER / f"rank-{rank}.jsonl"
+            self._files[rank] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return self._files[rank]
 
     def _now(self) -> str:
         moment = datetime.fromtimestamp(self._wall(), UTC)
