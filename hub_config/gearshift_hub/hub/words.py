@@ -36,9 +36,8 @@ WORDS = MappingProxyType(
         "not_running_lead": ("Your files are safe. Nothing is charged.", "您的文件安全保存，不产生费用。"),
         "to_workspaces": ("To your workspaces", "前往工作区"),
         "error": ("This did not work", "操作未成功"),
+        "no_page": ("There is no such page.", "没有此页面。"),
         "skip": ("To the content", "跳到内容"),
-        "light": ("Light", "浅色"),
-        "dark": ("Dark", "深色"),
     }
 )
 
