@@ -186,6 +186,5 @@ class _Sentence(Formatter):
             return _UNKNOWN
         if isinstance(value, (list, tuple)):
             return self._language.comma.join(map(str, value)) or self._language.nothing
-        text = str(value)
-        cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        return repr(cut) if conversion == "r" else cut
+        text = repr(value) if conversion == "r" else str(value)
+        return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -172,9 +172,12 @@ def _try(ask: Ask, pools: Sequence[Pool], leases: Sequence[Lease]) -> tuple[Gran
 
 
 def _in_use(ask: Ask, leases: Iterable[Lease]) -> int:
-    """How many of the machine are held, without the one that is exchanged."""
-    replaced = ask.replacing.id if ask.replacing else None
-    return sum(lease.machine == ask.machine.id and lease.id != replaced for lease in leases)
+    """How many of the machine are held besides the one that is exchanged. During an exchange a workspace holds two
+    leases of what is one machine to it."""
+    holders = {lease.workspace or lease.id for lease in leases if lease.machine == ask.machine.id}
+    if ask.replacing:
+        holders.discard(ask.replacing.workspace or ask.replacing.id)
+    return len(holders)
 
 
 def _one(pool: Pool, ask: Ask, held: Sequence[Lease]) -> Grant | None:
