@@ -1,0 +1,3 @@
+"""What all tests share: the fixtures of the support package."""
+
+pytest_plugins = ["gearshift_testing.fixtures"]
