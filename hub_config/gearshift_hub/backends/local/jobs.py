@@ -1,0 +1,257 @@
+"""Gangs on this box: one folder and one tree a job; the supervisor in it runs as the submitter.
+
+jobs/<job>/            root's, readable by the submitter: job.json, bundle.zip, cancel (the mark)
+jobs/<job>/out/        the submitter's own, 0700: status, logs, metrics, result, checkpoints
+jobs/bundles/<slug>/   what each person sent, by SHA-256
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from gearshift.model.launch import Person, ProcessLimits
+from gearshift.model.slug import slug
+from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
+
+from gearshift_hub.backends.jobs import JobNotStartedError, Page, Placement, Seen
+from gearshift_hub.paths import Home
+
+from . import job_files
+from .job_operators import Operators
+from .processes import StartRefused, Trees
+
+JOB_ID = re.compile(r"job-[0-9a-f]{8,32}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+STATUS_LIMIT = 1 << 20
+KILL_MARGIN_SECONDS = 2.0
+
+
+class GangTrees(Protocol):
+    """The part of `Trees` that gangs need; tests start theirs without a fork server."""
+
+    def start_command(
+        self,
+        *,
+        tree: str,
+        person: Person,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path | str,
+        limits: ProcessLimits,
+        log: Path,
+        devices: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
+        private_ports: Sequence[int] = (),
+    ) -> object: ...
+
+    def alive(self, tree: str) -> bool: ...
+
+    def exit_code(self, tree: str) -> int | None: ...
+
+    def stop(self, tree: str, grace_s: float) -> None: ...
+
+    def kill(self, tree: str) -> None: ...
+
+    def names(self) -> Sequence[str]: ...
+
+
+class BoxTrees(Trees):
+    """The box's trees, with the names of those in which something runs."""
+
+    def names(self) -> Sequence[str]:
+        return [tree.name for tree in self.trees()]
+
+
+class LocalJobs:
+    """The job backend of one box. `private` says that people are told apart by uid, so that ports must be closed."""
+
+    def __init__(
+        self,
+        home: Home,
+        python: str,
+        private: bool,
+        trees: GangTrees | None = None,
+        operators: Operators | None = None,
+    ) -> None:
+        self._home = home
+        self._python = python
+        self._private = private
+        self._trees: GangTrees = trees if trees is not None else BoxTrees(home)
+        self._operators = operators if operators is not None else Operators(home)
+
+    # -- bundles --------------------------------------------------------------------------------
+
+    def save_bundle(self, owner: str, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        target = self._bundle(owner, sha256)
+        if not target.exists():
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            aside = target.with_name(f".{sha256}.{os.getpid()}")
+            aside.write_bytes(data)
+            aside.replace(target)
+        return sha256
+
+    def bundle_bytes(self, owner: str, sha256: str) -> int | None:
+        if not SHA256.fullmatch(sha256):
+            return None
+        try:
+            return self._bundle(owner, sha256).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def prepare(self, launch: str) -> str | None:
+        return self._operators.ensure() if launch == "deepspeed" else None
+
+    def start(self, placement: Placement) -> None:
+        root = self._root(placement.job)
+        try:
+            order = self._lay_out(root, placement)
+            self._trees.start_command(
+                tree=placement.tree,
+                person=placement.person,
+                argv=[self._python, "-P", "-m", "gearshift.train.gang", str(root)],
+                env=_environment(placement.person),
+                cwd=str(root),
+                limits=placement.limits,
+                log=root / "gang.log",
+                devices=[device for node in placement.nodes for device in node.devices],
+                labels={"job": placement.job, "owner": placement.person.name},
+                private_ports=[order.port] if self._private else [],
+            )
+        except (OSError, StartRefused) as error:
+            raise JobNotStartedError(str(error)) from error
+
+    # -- look -----------------------------------------------------------------------------------
+
+    def look(self, job: str, tree: str) -> Seen:
+        root = self._root(job)
+        alive = self._trees.alive(tree)
+        status = job_files.page(root, "status.json", 0, STATUS_LIMIT)
+        beat = job_files.changed_at(root, "status.json")
+        return Seen(alive, None if alive else self._trees.exit_code(tree), _parsed(status), beat)
+
+    def trees(self) -> Sequence[str]:
+        return [name for name in self._trees.names() if JOB_ID.match(name)]
+
+    def log(self, job: str, attempt: int, rank: int, offset: int, limit: int) -> Page | None:
+        return job_files.page(self._root(job), f"attempts/{attempt}/rank-{rank}.log", offset, limit)
+
+    def log_bytes(self, job: str, attempt: int, ranks: int) -> int:
+        root = self._root(job)
+        return sum(job_files.size(root, f"attempts/{attempt}/rank-{rank}.log") for rank in range(ranks))
+
+    def metrics(self, job: str, rank: int, offset: int, limit: int) -> Page | None:
+        return job_files.page(self._root(job), f"metrics/rank-{rank}.jsonl", offset, limit)
+
+    def open_result(self, job: str) -> tuple[int, int] | None:
+        with job_files.opened(self._root(job), "result.zip") as descriptor:
+            if descriptor is None:
+                return None
+            return os.dup(descriptor), os.fstat(descriptor).st_size
+
+    # -- end ------------------------------------------------------------------------------------
+
+    def stop(self, job: str, tree: str, grace_seconds: float) -> None:
+        with suppress(FileNotFoundError):
+            (self._root(job) / "cancel").touch()
+        self._trees.stop(tree, grace_seconds + KILL_MARGIN_SECONDS)
+
+    def kill(self, tree: str) -> None:
+        self._trees.kill(tree)
+
+    def remove(self, job: str) -> None:
+        shutil.rmtree(self._root(job), ignore_errors=True)
+
+    def close(self) -> None:
+        self._operators.close()
+
+    # -- helpers --------------------------------------------------------------------------------
+
+    def _root(self, job: str) -> Path:
+        if not JOB_ID.fullmatch(job):
+            raise ValueError(f"{job!r} is no id of a job")
+        return self._home.jobs / job
+
+    def _bundle(self, owner: str, sha256: str) -> Path:
+        return self._home.jobs / "bundles" / slug(owner) / sha256
+
+    def _lay_out(self, root: Path, placement: Placement) -> Order:
+        """The folders, the bundle and the order; a start that is repeated writes the same again."""
+        person = placement.person
+        for folder, mode in ((self._home.jobs, 0o711), (root, 0o750), (root / "out", 0o700)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(mode)
+        bundle = root / "bundle.zip"
+        shutil.copyfile(self._bundle(person.name, placement.spec.code), bundle)
+        order = self._order(root, placement)
+        (root / ORDER_FILE).write_text(order.to_json())
+        for path in (bundle, root / ORDER_FILE):
+            path.chmod(0o640)
+        if os.geteuid() == 0:
+            os.chown(root / "out", person.uid, person.gid)
+            for path in (root, bundle, root / ORDER_FILE):
+                os.chown(path, 0, person.gid)
+        return order
+
+    def _order(self, root: Path, placement: Placement) -> Order:
+        spec = placement.spec
+        env = dict(spec.env)
+        return Order(
+            job=placement.job,
+            root=str(root),
+            python=self._python,
+            nodes=tuple(
+                NodePlace(f"127.0.0.{number}", node.devices, node.cuda)
+                for number, node in enumerate(placement.nodes, 1)
+            ),
+            procs=spec.procs,
+            launch=spec.launch,
+            argv=spec.argv,
+            cwd=env.pop("GS_CWD", placement.person.home),
+            env=env,
+            max_restarts=spec.max_restarts,
+            grace_seconds=spec.grace_seconds,
+            group_timeout_seconds=spec.group_timeout_seconds,
+            deadline_seconds=spec.deadline_seconds,
+            private_network=self._private,
+            port=_free_port(),
+            threads=placement.threads_per_rank,
+            extensions=self._operators.where,
+        )
+
+
+def _environment(person: Person) -> dict[str, str]:
+    """What the supervisor starts from; ranks get theirs from the order."""
+    return {
+        "HOME": person.home,
+        "USER": person.slug,
+        "LOGNAME": person.slug,
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+    }
+
+
+def _free_port() -> int:
+    """For a gang that shares the box's network; one with a network of its own does not care."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _parsed(page: Page | None) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(page.data) if page is not None else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
