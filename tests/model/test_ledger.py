@@ -21,6 +21,7 @@ from gearshift.model.ledger import (
     cost_between,
     credit,
     device_us,
+    digest,
     overlaps,
     spent,
     split,
@@ -213,6 +214,12 @@ def test_a_credit_rewritten_with_a_fitting_hash_is_found_by_the_line_after_it() 
     report = verify(entries, [held])
     assert [fault.text for fault in report.faults] == ["it does not follow the line before it"]
     assert report.first_bad == 2
+
+
+def test_a_gap_in_the_numbers_is_found() -> None:
+    draft = credit("A", 1, NOW, "opening:A")
+    second = Entry(**draft.model_dump(), seq=2, prev_hash=GENESIS, hash=digest(2, GENESIS, draft))
+    assert [fault.text for fault in verify([second], []).faults] == ["line 1 carries the number 2"]
 
 
 @pytest.mark.parametrize("change", [{"account": "B"}, {"price_per_hour_nano": 1}])

@@ -68,9 +68,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def path(loc: Iterable[str | int], prefix: str = "") -> str:
-    """`("machines", 1, "id")` -> `machines[1].id`."""
+    """`("machines", 1, "id")` -> `machines[1].id`; pydantic's mark for the key of a mapping is left out."""
     text = prefix
     for part in loc:
+        if part == "[key]":
+            continue
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
 

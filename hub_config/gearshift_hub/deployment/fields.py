@@ -45,7 +45,7 @@ def _auto_cores(value: Any) -> Any:
 def _zone(value: str) -> str:
     try:
         ZoneInfo(value)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise ValueError("no time zone has this name; write one such as 'UTC' or 'Asia/Shanghai'") from error
     return value
 
