@@ -162,7 +162,7 @@ CONTRADICTIONS: list[tuple[str, Change, str, str]] = [
     (
         "a duplicate data set",
         lambda d: d["datasets"]["enabled"].append("iris"),
-        "datasets.enabled[4]",
+        "datasets.enabled[5]",
         "same id",
     ),
     ("a duplicate device", lambda d: d["pools"][0].update(devices=["d0", "d0"]), "pools[0].devices", "'box'"),
@@ -367,3 +367,9 @@ def test_files_of_the_package_are_found() -> None:
     assert data.path("gearshift.toml").is_file()
     assert data.path("deployments/single-gpu-box.toml").is_file()
     assert data.path("cards").name == "cards"
+
+
+@pytest.mark.parametrize("path", [data.path("gearshift.toml"), *EXAMPLES], ids=lambda path: path.name)
+def test_every_data_set_that_is_offered_has_a_card(path: Path) -> None:
+    cards = {tomllib.loads(card.read_text("utf-8"))["id"] for card in data.path("cards").glob("*.toml")}
+    assert set(load(path).datasets.enabled) <= cards

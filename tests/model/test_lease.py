@@ -128,7 +128,7 @@ def never_oversold(pools: Sequence[Pool], leases: Sequence[Lease]) -> None:
 
 
 @given(COMMANDS, st.integers(0, 5), st.integers(1, 12), st.integers(2, 24))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200)
 def test_nothing_is_sold_twice_whatever_is_asked_exchanged_and_given_back(
     commands: list[tuple[str, Machine, int]], devices: int, cores: int, gib: int
 ) -> None:
