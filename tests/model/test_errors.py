@@ -163,9 +163,9 @@ def test_a_message_names_the_value_and_what_is_allowed() -> None:
 
 
 def test_a_clause_without_facts_is_left_out() -> None:
-    assert fail("bad_request", field="nodes", value=0).message == "nodes: 0 is not possible."
+    assert fail("bad_request", field="nodes", value=0).message == "nodes = 0 was refused."
     told = fail("bad_request", field="nodes", value=0, problem="it is too small", allowed=["1-4"])
-    assert told.message == "nodes: 0 is not possible. it is too small. Allowed: 1-4."
+    assert told.message == "nodes = 0 was refused: it is too small. Allowed: 1-4."
 
 
 def test_an_unknown_fact_is_shown_as_unknown_and_never_as_zero() -> None:

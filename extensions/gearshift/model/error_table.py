@@ -25,13 +25,13 @@ _NAMES = {
     "bad_path": ErrorKind(404, "{value!r} is not a path inside {root}.", "{value!r} 不是 {root} 内的路径。"),
     "bad_request": ErrorKind(
         422,
-        "{field}: {value!r} is not possible.[[ {problem}.]][[ Allowed: {allowed}.]]",
-        "{field}：{value!r} 不可用。[[{problem}。]][[允许：{allowed}。]]",
+        "{field}[[ = {value!r}]] was refused[[: {problem}]].[[ Allowed: {allowed}.]]",
+        "{field}[[ = {value!r}]] 不被接受[[：{problem}]]。[[允许：{allowed}。]]",
     ),
     "bad_nodes": ErrorKind(
         422,
-        "{field}: {value!r} is not possible.[[ Allowed: {allowed}.]]",
-        "{field}：{value!r} 不可用。[[允许：{allowed}。]]",
+        "{field}[[ = {value!r}]] was refused.[[ Allowed: {allowed}.]]",
+        "{field}[[ = {value!r}]] 不被接受。[[允许：{allowed}。]]",
     ),
     "syntax_error": ErrorKind(
         422,
