@@ -23,6 +23,7 @@ from typing import Any
 from gearshift.model.launch import ImageRef, LaunchPlan, Person, ProcessLimits, WorkspaceRef
 from gearshift_hub.backends.local import people
 from gearshift_hub.backends.local.cgroups import Groups
+from gearshift_hub.backends.local.keeper import Box
 from gearshift_hub.backends.local.limits import Limits
 from gearshift_hub.backends.local.processes import Handle, Trees
 from gearshift_hub.paths import Home
@@ -76,7 +77,13 @@ class ForkServer:
         return self.home.logs / "forkserver.log"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "gearshift_hub.backends.local.forkserver", "--home", str(self.home.root)]
+        command = [
+            sys.executable,
+            "-m",
+            "gearshift_hub.backends.local.forkserver",
+            "--home",
+            str(self.home.root),
+        ]
         with self.log.open("ab") as log:
             begins = log.tell()
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self.environment, cwd="/")
@@ -157,12 +164,14 @@ class TestBox:
     hub: StandInHub
     started: int = 0
 
+    @property
+    def inside(self) -> Box:
+        """Records and groups, as the fork server sees them."""
+        return Box.of(self.home)
+
     def person(self, name: str) -> Person:
-        known = sorted(entry.name for entry in self.home.homes.iterdir())
-        uid = FIRST_UID + (known.index(name) if name in known else len(known))
-        for folder in self.home.homes.iterdir():
-            if folder.name == name:
-                uid = folder.stat().st_uid
+        folder = self.home.homes / name
+        uid = folder.stat().st_uid if folder.exists() else FIRST_UID + len(list(self.home.homes.iterdir()))
         return people.ensure(self.home, name.title(), name, uid)
 
     def name(self, kind: str = "ws") -> str:

@@ -50,7 +50,11 @@ def record_of(request: Request, box: Box) -> Record:
         raise ProcessLookupError("the keeper of this tree is gone")
     cores = request.limits.cores
     if not box.groups.controls("cpu") and not cores:
-        cores = choose_cores(request.limits.cpus, [other.cores for other in box.records.open()])
+        cores = choose_cores(
+            request.limits.cpus,
+            [other.cores for other in box.records.open()],
+            sorted(os.sched_getaffinity(0)),
+        )
     return Record(
         tree=request.tree,
         pid=own.pid,

@@ -6,6 +6,7 @@ freezing always go through the v2 tree, where they are atomic (facts-box 6, 9).
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -262,13 +263,13 @@ class Groups:
         return True
 
     def _set(self, path: Path, value: str) -> None:
-        """memory.limit above memory.memsw.limit is refused: when growing, the other one goes first."""
+        """memory.limit above memory.memsw.limit is invalid: when growing, the other one goes first."""
         try:
             _write(path, value)
-        except OSError:
+        except OSError as error:
             if path.name in _OPTIONAL:
                 return
-            if path.name != "memory.limit_in_bytes":
+            if path.name != "memory.limit_in_bytes" or error.errno != errno.EINVAL:
                 raise
             _write(path.with_name("memory.memsw.limit_in_bytes"), value)
             _write(path, value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import resource
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,9 +64,10 @@ def set_oom_score(role: Role) -> None:
             file.write(str(OOM_SCORE[role]))
 
 
-def choose_cores(cpus: float | None, taken: list[tuple[int, ...]]) -> tuple[int, ...]:
+def choose_cores(
+    cpus: float | None, taken: Sequence[tuple[int, ...]], available: Sequence[int]
+) -> tuple[int, ...]:
     """The least used cores for a tree that no CPU quota can hold; empty when it may use all of them."""
-    available = sorted(os.sched_getaffinity(0))
     wanted = math.ceil(cpus) if cpus else len(available)
     if wanted >= len(available):
         return ()

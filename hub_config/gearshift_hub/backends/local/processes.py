@@ -108,6 +108,7 @@ class Trees:
         log: Path,
         devices: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
+        binds: Sequence[Bind] = (),
         private_ports: Sequence[int] = (),
     ) -> Handle:
         """Start a command in a tree of its own. `private_ports` are closed to other uids while it runs, where
@@ -124,6 +125,7 @@ class Trees:
             role="job",
             limits=_limits(limits),
             devices=list(devices),
+            binds=list(binds),
             guarded_ports=guarded,
             labels=dict(labels or {}),
         )
