@@ -1,0 +1,52 @@
+/* Control's events by fetch: resumes after the last id, waits 2, 4, 8, 15, 30 s between tries. */
+const WAITS = [2, 4, 8, 15, 30];
+
+const pause = seconds => new Promise(resolve => setTimeout(resolve, seconds * 1000));
+
+function* messages(text) {
+  for (const block of text.split('\n\n')) {
+    const message = { id: '', kind: '', data: '' };
+    for (const line of block.split('\n')) {
+      if (line.startsWith('id:')) message.id = line.slice(3).trim();
+      else if (line.startsWith('event:')) message.kind = line.slice(6).trim();
+      else if (line.startsWith('data:')) message.data += line.slice(5).trim();
+    }
+    if (message.kind) yield message;
+  }
+}
+
+async function read(response, take) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += value.replaceAll('\r\n', '\n');
+    const end = rest.lastIndexOf('\n\n');
+    if (end < 0) continue;
+    for (const message of messages(rest.slice(0, end))) take(message);
+    rest = rest.slice(end + 2);
+  }
+}
+
+/** Call `onEvent(kind, data)` for each event and `onState(connected)` when the stream comes and goes. */
+export async function follow(url, onEvent, onState = () => {}) {
+  let last = '';
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const headers = last ? { 'Last-Event-ID': last } : {};
+      const response = await fetch(url, { headers, cache: 'no-store', credentials: 'same-origin' });
+      if (!response.ok) throw new Error(String(response.status));
+      tries = 0;
+      onState(true);
+      await read(response, ({ id, kind, data }) => {
+        if (id) last = id;
+        onEvent(kind, JSON.parse(data || 'null'));
+      });
+    } catch (error) {
+      console.error('event stream', error);
+    }
+    onState(false);
+    await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
+  }
+}
