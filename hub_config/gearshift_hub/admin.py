@@ -104,13 +104,12 @@ async def _ls(control: ControlLink, home: Home, given: argparse.Namespace) -> in
 
 async def _verify(control: ControlLink, home: Home, given: argparse.Namespace) -> int:
     report = await control.verify_ledger()
-    ok = bool(report.get("ok", report.get("intact")))
-    count = report.get("entries", report.get("count", "all"))
-    if ok:
-        print(f"Intact: {count} entries.")
+    if report["ok"]:
+        print(f"Intact: {report['entries']} entries, {report['intervals']} intervals.")
         return 0
-    where = report.get("first_bad", report.get("problems"))
-    print(f"Does not add up: {where}", file=sys.stderr)
+    for fault in report["faults"]:
+        print(fault, file=sys.stderr)
+    print(f"Does not add up from entry {report['first_bad']}.", file=sys.stderr)
     return BROKEN
 
 

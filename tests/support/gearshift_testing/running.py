@@ -122,7 +122,7 @@ def start(
             running.stop()
             raise AssertionError(f"gearshift up was not ready within {START_S} s: {said}")
         time.sleep(0.05)
-    _activate_admin(running)
+    activate_admin(running)
     return running
 
 
@@ -142,7 +142,7 @@ def launch(
         return subprocess.Popen(argv, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
 
 
-def _activate_admin(running: Running) -> None:
+def activate_admin(running: Running) -> None:
     """Sign the first admin in with the code that was printed; a second start prints none."""
     said = running.output.read_text()
     if "one-time code " in said:

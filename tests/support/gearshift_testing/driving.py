@@ -1,0 +1,118 @@
+"""One person driving a running product over control's REST, as a program with a spend token and caps does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx
+
+from gearshift_testing.running import Running
+
+T = TypeVar("T")
+
+CAPS = {"max_price_nano": 100 * 10**9, "max_cost_nano": 1000 * 10**9}
+ENDED = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A person; every call goes through the proxy with their personal token."""
+
+    product: Running
+    user: str
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        headers = {"Authorization": f"token {self.product.sign_in(self.user)}"}
+        return httpx.request(method, f"{self.product.api}/{path}", json=body, headers=headers, timeout=120)
+
+    def get(self, path: str) -> Any:
+        return _json(self.call("GET", path))
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        return _json(self.call("POST", path, body))
+
+    def plan(self, kind: str, **body: Any) -> httpx.Response:
+        return self.call("POST", "plans", {"kind": kind, **body})
+
+    def confirm(self, plan: dict[str, Any]) -> Any:
+        """The operation that came of it."""
+        return self.post(f"plans/{plan['id']}/confirm", CAPS)
+
+    def begin(self, kind: str, **body: Any) -> Any:
+        """Plan and confirm; the operation, still running."""
+        return self.confirm(_json(self.plan(kind, **body)))
+
+    def begin_start(self, name: str, machine: str = "cpu-small", **spec: Any) -> Any:
+        return self.begin("start", name=name, spec=wanted(machine, **spec))
+
+    def start(self, name: str, machine: str = "cpu-small", **spec: Any) -> Any:
+        """Start and wait; the workspace, which is ready."""
+        self.done(self.begin_start(name, machine, **spec))
+        return self.workspace(name)
+
+    def begin_stop(self, name: str) -> Any:
+        return self.begin("stop", workspace=f"{self.user}/{name}")
+
+    def stop(self, name: str) -> Any:
+        self.done(self.begin_stop(name))
+        return self.workspace(name)
+
+    def switch(self, name: str, machine: str) -> Any:
+        """Switch and wait; the operation."""
+        return self.done(self.begin("switch", workspace=f"{self.user}/{name}", machine=machine))
+
+    def workspace(self, name: str) -> Any:
+        return self.get(f"workspaces/{self.user}/{name}")
+
+    def ended(self, operation: dict[str, Any], seconds: float = 60.0) -> Any:
+        """The operation once it has ended, however."""
+        return until(lambda: self._if_ended(operation["id"]), seconds, f"{operation['kind']} ends")
+
+    def done(self, operation: dict[str, Any], seconds: float = 60.0) -> Any:
+        """The operation once it is done; any other end fails the test."""
+        ended = self.ended(operation, seconds)
+        assert ended["state"] == "done", ended
+        return ended
+
+    def server(self, name: str, path: str, method: str = "GET", body: Any = None) -> httpx.Response:
+        """A call to the workspace's own server, through the proxy."""
+        headers = {"Authorization": f"token {self.product.sign_in(self.user)}"}
+        url = self.product.server(self.user, name) + path
+        return httpx.request(method, url, json=body, headers=headers, timeout=30)
+
+    def state(self, name: str) -> dict[str, Any]:
+        """What the hub knows of the server."""
+        state: dict[str, Any] = self.product.hub(
+            "GET", f"gearshift/workspaces/{self.user}/{name}/state"
+        ).json()
+        return state
+
+    def _if_ended(self, operation: str) -> Any:
+        found = self.get(f"operations/{operation}")
+        return found if found["state"] in ENDED else None
+
+
+def wanted(machine: str, **spec: Any) -> dict[str, Any]:
+    """A spec that asks for this machine."""
+    return {"image": "pytorch", "machine": machine, "plan": "on_demand", "disks": [], "datasets": [], **spec}
+
+
+def until(found: Callable[[], T | None], seconds: float, what: str) -> T:
+    """The first answer that is something; fails by name past the deadline."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = found()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def _json(answer: httpx.Response) -> Any:
+    assert answer.is_success, (
+        f"{answer.request.method} {answer.request.url}: {answer.status_code} {answer.text}"
+    )
+    return answer.json() if answer.content else None

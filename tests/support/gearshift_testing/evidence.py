@@ -1,0 +1,54 @@
+"""What the cases look at from outside: intervals in the database, trees on the box, kernels' environments, homes."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import psutil
+from gearshift.model.slug import slug
+from gearshift_hub.backends.local.processes import TreeInfo, Trees
+
+from gearshift_testing.driving import Driver
+from gearshift_testing.running import Running
+
+
+def intervals(driver: Driver, name: str) -> list[dict[str, Any]]:
+    """All intervals of a workspace, oldest first."""
+    path = driver.product.home.state / "control.sqlite"
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        database.row_factory = sqlite3.Row
+        rows = database.execute(
+            "SELECT * FROM intervals WHERE subject = ? ORDER BY opened_at", (f"{driver.user}/{name}",)
+        ).fetchall()
+    return [dict(row) for row in rows]
+
+
+def trees_of(driver: Driver, name: str) -> list[TreeInfo]:
+    """What runs of a workspace."""
+    label = f"{driver.user}/{name}"
+    return [tree for tree in Trees(driver.product.home).trees() if tree.labels.get("workspace") == label]
+
+
+def kernel_env(tree: TreeInfo) -> dict[str, str]:
+    """The environment of a kernel in this tree."""
+    for pid in tree.pids:
+        process = psutil.Process(pid)
+        if any("ipykernel" in word for word in process.cmdline()):
+            return dict(process.environ())
+    raise AssertionError(f"no kernel runs in {tree.name}")
+
+
+def home_of(running: Running, user: str) -> Path:
+    return running.home.homes / slug(user)
+
+
+def write_server_config(running: Running, user: str, code: str) -> None:
+    """The person's own server configuration: code that runs in their server, as them, while it starts."""
+    folder = home_of(running, user) / ".jupyter"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    file = folder / "jupyter_server_config.py"
+    file.write_text(code)
+    file.chmod(0o644)
