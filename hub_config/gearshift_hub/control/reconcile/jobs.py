@@ -1,0 +1,213 @@
+"""The loop that runs jobs: gives the line its turns, starts gangs, watches them, ends what must end.
+
+Intent is in the database before anything is done, and what is seen decides afterwards: control may be killed at any
+instant, and the next one finds every gang again by its tree and its folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from gearshift.model.job import EndReason, JobState
+
+from gearshift_hub.backends.jobs import JobNotStartedError
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.reconcile.job_launch import placement
+from gearshift_hub.control.reconcile.job_watch import Watch
+from gearshift_hub.control.services import job_line, job_records
+
+log = logging.getLogger("gearshift.control.jobs")
+
+BUSY_SECONDS = 0.25
+WAITING_SECONDS = 1.0
+IDLE_SECONDS = 5.0
+
+
+def plug(ctx: Context) -> None:
+    """Register the loop, and what jobs do when people or the deployment go."""
+    loop = JobLoop(ctx)
+    ctx.hooks.loops["jobs"] = loop.forever
+    ctx.hooks.shutdown.append(loop.shut_down)
+    ctx.hooks.account_deleted.append(loop.forget_person)
+
+
+class JobLoop:
+    """One for all jobs. `turn` looks once at everything; tests call it themselves."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._watch = Watch(ctx)
+        self._starting: dict[str, asyncio.Task[None]] = {}
+        self._stopping: dict[str, asyncio.Task[None]] = {}
+        self._adopted = False
+        self._closing = False
+
+    async def forever(self) -> None:
+        part = job_records.part(self._ctx)
+        while True:
+            pause = IDLE_SECONDS
+            try:
+                pause = await self.turn()
+            except Exception:
+                log.exception("a look at the jobs failed")
+            await self._rest(part.bell, pause)
+
+    async def turn(self) -> float:
+        """One look; returns the seconds until the next one is due."""
+        if not self._adopted:
+            await self._adopt()
+        if not self._closing:
+            self._give_turns()
+        for id in self._live():
+            if id not in self._starting:
+                await self._look(id)
+        return self._pause()
+
+    async def shut_down(self) -> None:
+        """End every gang and wait until nothing of it is left; who waits keeps the place in line."""
+        self._closing = True
+        await self._end_all(self._live(), "shutdown")
+        await asyncio.to_thread(job_records.part(self._ctx).backend.close)
+
+    async def forget_person(self, owner: str) -> None:
+        """End and forget the jobs of somebody who is deleted; rows stay, for the ledger."""
+        with self._ctx.db.transaction() as session:
+            ids = job_line.unended(session, owner)
+        await self._end_all(list(ids), "deleted")
+        with self._ctx.db.transaction() as session:
+            every = [row.id for row in job_records.of_owner(session, owner)]
+        for id in every:
+            await asyncio.to_thread(job_records.part(self._ctx).backend.remove, id)
+
+    # -- starting -------------------------------------------------------------------------------
+
+    def _give_turns(self) -> None:
+        """Lease and start whoever's turn it is. What cannot start yet for another reason stands aside."""
+        aside = self._not_ready()
+        with self._ctx.db.transaction() as session:
+            for id, held in job_line.take_turns(self._ctx, session, aside):
+                row = job_records.get(session, id)
+                now = self._ctx.clock.now()
+                job_records.change(
+                    self._ctx, session, row, JobState.STARTING, tree=id, started_at=now, note=""
+                )
+                assert held
+                self._starting[id] = asyncio.create_task(self._start(id))
+
+    def _not_ready(self) -> list[str]:
+        """Queued jobs whose launch needs something made first (DeepSpeed's operator); told in their note."""
+        with self._ctx.db.transaction() as session:
+            launches = {row.id: str(row.spec["launch"]) for row in job_records.queued(session)}
+        waiting: list[str] = []
+        for id, launch in launches.items():
+            note, refused = self._prepare(launch)
+            if note:
+                waiting.append(id)
+            self._note(id, note, refused)
+        return waiting
+
+    def _prepare(self, launch: str) -> tuple[str, bool]:
+        """What is being made, and whether it never can be."""
+        try:
+            return job_records.part(self._ctx).backend.prepare(launch) or "", False
+        except JobNotStartedError as error:
+            return str(error), True
+
+    def _note(self, id: str, note: str, refused: bool) -> None:
+        with self._ctx.db.transaction() as session:
+            row = job_records.get(session, id)
+            if JobState(row.state) is not JobState.QUEUED or (note == row.note and not refused):
+                return
+            if refused:
+                self._watch.end(session, row, EndReason.START_FAILED, note=note)
+                return
+            row.note = note
+            job_records.tell(self._ctx, session, row)
+
+    async def _start(self, id: str) -> None:
+        try:
+            with self._ctx.db.transaction() as session:
+                placed = placement(self._ctx, session, job_records.get(session, id))
+            await asyncio.to_thread(job_records.part(self._ctx).backend.start, placed)
+        except Exception as error:
+            if not isinstance(error, JobNotStartedError):
+                log.exception("job %s did not start", id)
+            with self._ctx.db.transaction() as session:
+                self._watch.end(
+                    session, job_records.get(session, id), EndReason.START_FAILED, note=str(error)
+                )
+        finally:
+            del self._starting[id]
+            job_records.part(self._ctx).bell.set()
+
+    async def _adopt(self) -> None:
+        """After a start of control: begin again what was recorded and not begun, kill gangs nobody knows."""
+        self._adopted = True
+        backend = job_records.part(self._ctx).backend
+        with self._ctx.db.transaction() as session:
+            live = {row.id: JobState(row.state) for row in job_records.live(session)}
+        for tree in await asyncio.to_thread(backend.trees):
+            if tree not in live:
+                log.warning("killing the gang %s: no live job has it", tree)
+                await asyncio.to_thread(backend.kill, tree)
+        for id, state in live.items():
+            seen = await asyncio.to_thread(backend.look, id, id)
+            if state is JobState.STARTING and not seen.alive and seen.status is None:
+                self._starting[id] = asyncio.create_task(self._start(id))
+
+    # -- watching and ending --------------------------------------------------------------------
+
+    async def _look(self, id: str) -> None:
+        ending = await self._watch.look(id)
+        if ending is not None and id not in self._stopping:
+            self._stopping[id] = asyncio.create_task(self._stop(id, ending))
+
+    async def _stop(self, id: str, grace_seconds: float) -> None:
+        try:
+            await asyncio.to_thread(job_records.part(self._ctx).backend.stop, id, id, grace_seconds)
+        except Exception:
+            log.exception("job %s could not be stopped; it is tried again", id)
+        finally:
+            del self._stopping[id]
+            job_records.part(self._ctx).bell.set()
+
+    async def _end_all(self, ids: list[str], by: str) -> None:
+        for task in [task for id, task in self._starting.items() if id in ids]:
+            with suppress(asyncio.CancelledError):
+                await task
+        with self._ctx.db.transaction() as session:
+            for id in ids:
+                job_records.cancel(self._ctx, session, job_records.get(session, id), by)
+        todo = set(ids)
+        while todo := {id for id in self._live() if id in todo}:
+            for id in todo:
+                await self._look(id)
+            if tasks := [task for id, task in self._stopping.items() if id in todo]:
+                await asyncio.wait(tasks)
+            else:
+                await self._ctx.clock.sleep(BUSY_SECONDS)
+
+    # -- pace -----------------------------------------------------------------------------------
+
+    def _live(self) -> list[str]:
+        with self._ctx.db.transaction() as session:
+            return [row.id for row in job_records.live(session)]
+
+    def _pause(self) -> float:
+        with self._ctx.db.transaction() as session:
+            if job_records.live(session):
+                return BUSY_SECONDS
+            return WAITING_SECONDS if job_records.queued(session) else IDLE_SECONDS
+
+    async def _rest(self, bell: asyncio.Event, seconds: float) -> None:
+        """Until the bell rings, at most `seconds` of the clock."""
+        ring = asyncio.ensure_future(bell.wait())
+        pause = asyncio.ensure_future(self._ctx.clock.sleep(seconds))
+        try:
+            await asyncio.wait({ring, pause}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ring.cancel()
+            pause.cancel()
+            bell.clear()

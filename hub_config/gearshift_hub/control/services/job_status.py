@@ -1,0 +1,115 @@
+"""What a supervisor said, as the model's records: checked, cut to size, and never more than words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gearshift.model.job import EndReason, FirstFailure, JobSpec, RankState, RankStatus
+from gearshift.model.record import Instant, Record
+from pydantic import ValidationError
+
+LINES, LINE_CHARS, TEXT_CHARS = 60, 400, 2000
+
+
+class SaidFailure(Record):
+    """The first failure as the supervisor wrote it."""
+
+    rank: int
+    node: int
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    traceback: str = ""
+    where: str = ""
+    last_lines: tuple[str, ...] = ()
+    at: Instant
+
+
+class SaidRank(Record):
+    """One rank as the supervisor wrote it."""
+
+    rank: int
+    node: int
+    state: str
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class Said(Record):
+    """status.json. The submitter owns that file: what does not fit is not believed."""
+
+    state: str = "starting"
+    reason: str | None = None
+    note: str = ""
+    attempt: int = 0
+    exit_code: int | None = None
+    ranks: tuple[SaidRank, ...] = ()
+    first_failure: SaidFailure | None = None
+    checkpoint_step: int | None = None
+    ended_at: Instant | None = None
+
+
+def read(status: Mapping[str, Any] | None, world_size: int) -> Said | None:
+    """None for what is missing or makes no sense."""
+    if status is None:
+        return None
+    try:
+        said = Said.model_validate(status)
+    except ValidationError:
+        return None
+    return said.model_copy(update={"ranks": said.ranks[:world_size], "note": said.note[:TEXT_CHARS]})
+
+
+def reason_of(said: Said) -> EndReason | None:
+    """Why it ended, if it said so in a word that we know."""
+    return next((reason for reason in EndReason if reason == said.reason), None)
+
+
+def ranks(said: Said | None, spec: JobSpec, devices: Sequence[Sequence[str]]) -> tuple[RankStatus, ...]:
+    """All ranks of the job; those nothing is known of are waiting."""
+    known = {rank.rank: rank for rank in said.ranks} if said else {}
+    failed = said.first_failure.rank if said and said.first_failure else None
+    return tuple(_rank(number, known.get(number), failed, spec, devices) for number in range(spec.world_size))
+
+
+def failure(said: Said | None) -> FirstFailure | None:
+    if said is None or said.first_failure is None:
+        return None
+    first = said.first_failure
+    lines = first.traceback.splitlines() if first.traceback else first.last_lines
+    return FirstFailure(
+        rank=first.rank,
+        node=first.node,
+        exit_code=first.exit_code,
+        signal=first.signal,
+        message=first.message[:TEXT_CHARS],
+        lines=tuple(line[:LINE_CHARS] for line in lines[-LINES:]),
+        at=first.at,
+    )
+
+
+def _rank(
+    number: int, said: SaidRank | None, failed: int | None, spec: JobSpec, devices: Sequence[Sequence[str]]
+) -> RankStatus:
+    node, local = divmod(number, spec.procs)
+    own = devices[node] if node < len(devices) else ()
+    return RankStatus(
+        rank=number,
+        node=node,
+        local_rank=local,
+        state=_state(said, number == failed),
+        exit_code=said.exit_code if said else None,
+        signal=said.signal if said else None,
+        device=own[local % len(own)] if own else None,
+    )
+
+
+def _state(said: SaidRank | None, failed_first: bool) -> RankState:
+    if said is None:
+        return RankState.WAITING
+    if said.state == "running":
+        return RankState.RUNNING
+    if failed_first:
+        return RankState.FAILED
+    return RankState.SUCCEEDED if said.exit_code == 0 else RankState.STOPPED

@@ -1,0 +1,116 @@
+"""Jobs as their routes and the box see them: the list, logs, curves, the result; and how they plug into control."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from gearshift.model.errors import fail
+from gearshift.model.record import Record
+from sqlalchemy import select
+
+from gearshift_hub.backends.local.jobs import LocalJobs
+from gearshift_hub.control.auth import Actor
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.db.jobs import JobRow
+from gearshift_hub.control.services import job_line, job_plans
+from gearshift_hub.control.services.job_records import JobDetails, JobsPart, one, part, shown
+from gearshift_hub.control.services.job_series import READ_BYTES, Series
+
+LOG_BYTES = 1 << 16
+LISTED = 200
+
+
+class LogPage(Record):
+    """A piece of one rank's log; ask again from `offset`. `done`: nothing more will come."""
+
+    job: str
+    rank: int
+    attempt: int
+    offset: int
+    text: str
+    done: bool
+
+
+def plug(ctx: Context) -> None:
+    """Register the backend and the plan kinds `job` and `cancel_job`."""
+    if not ctx.backend.parts.has(JobsPart):
+        private = ctx.backend.box.able().uid_per_person
+        ctx.backend.parts.put(JobsPart, JobsPart(LocalJobs(ctx.home, sys.executable, private)))
+    job_plans.register(ctx)
+
+
+def listed(ctx: Context, actor: Actor, workspace: str | None, plan: str | None) -> list[JobDetails]:
+    """The caller's jobs, newest first; an admin sees everybody's."""
+    query = select(JobRow).order_by(JobRow.number.desc()).limit(LISTED)
+    if not actor.admin:
+        query = query.where(JobRow.owner == actor.name)
+    if workspace is not None:
+        query = query.where(JobRow.workspace == workspace)
+    if plan is not None:
+        query = query.where(JobRow.plan == plan)
+    with ctx.db.transaction() as session:
+        places = job_line.places(ctx, session)
+        return [shown(ctx, session, row, places.get(row.id)) for row in session.scalars(query)]
+
+
+async def log_page(
+    ctx: Context, actor: Actor, job: str, rank: int, offset: int, attempt: int | None
+) -> LogPage:
+    """The next piece of a rank's log, cut between characters."""
+    details = one(ctx, actor, job)
+    size = details.spec.world_size
+    if not 0 <= rank < size:
+        raise fail("bad_request", field="rank", value=rank, allowed=[f"0-{size - 1}"], problem="no such rank")
+    number = details.attempt if attempt is None else attempt
+    if not 0 <= number <= details.attempt:
+        allowed = [f"0-{details.attempt}"]
+        raise fail("bad_request", field="attempt", value=number, allowed=allowed, problem="no such attempt")
+    page = await asyncio.to_thread(part(ctx).backend.log, job, number, rank, offset, LOG_BYTES)
+    final = details.state.is_final
+    if page is None:
+        return LogPage(job=job, rank=rank, attempt=number, offset=max(0, offset), text="", done=final)
+    data = page.data if final and page.offset + len(page.data) >= page.size else _whole_characters(page.data)
+    end = page.offset + len(data)
+    text = data.decode(errors="replace")
+    return LogPage(job=job, rank=rank, attempt=number, offset=end, text=text, done=final and end >= page.size)
+
+
+async def metrics(ctx: Context, actor: Actor, job: str, points: int) -> list[dict[str, Any]]:
+    """The curve of rank 0."""
+    one(ctx, actor, job)
+    await read_metrics(ctx, job)
+    return part(ctx).series[job].points(points)
+
+
+async def read_metrics(ctx: Context, job: str) -> bool:
+    """Take what is new of a job's figures; true when there was something."""
+    series = part(ctx).series.setdefault(job, Series())
+    found = False
+    while True:
+        page = await asyncio.to_thread(part(ctx).backend.metrics, job, 0, series.offset, READ_BYTES)
+        if page is None or page.offset != series.offset:
+            return found
+        found = series.take(page) or found
+        if len(page.data) < READ_BYTES:
+            return found
+
+
+def open_result(ctx: Context, actor: Actor, job: str) -> tuple[int, int]:
+    """A descriptor of what rank 0 handed back, and its size; the caller closes it."""
+    one(ctx, actor, job)
+    found = part(ctx).backend.open_result(job)
+    if found is None:
+        raise fail("not_found", field="job", value=f"{job}/result")
+    return found
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Without the beginning of a character whose rest has not been written yet."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 != 0x80:
+            length = 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if length > back else data
+    return data
