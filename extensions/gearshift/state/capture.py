@@ -1,0 +1,190 @@
+"""Turns a namespace into streams: every variable is tried alone, linked ones are then written together.
+
+A *node* is a value under one or more names, or a class or function that others need. One that cannot be written takes
+nobody along but those that need it.
+"""
+
+from __future__ import annotations
+
+import io
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gearshift.state import functions, links, pickler
+from gearshift.state.memory import Memory, Segment
+from gearshift.state.name_only import name_only_reference
+from gearshift.state.pickler import Stream
+from gearshift.state.refusal import explain, told, type_name
+from gearshift.state.report import Reason
+
+
+@dataclass
+class Node:
+    """One value: its names (none for a class that only others use) and what trying it alone gave."""
+
+    number: int
+    value: Any
+    names: list[str] = field(default_factory=list)
+    stream: Stream = field(default_factory=Stream)
+    parts: dict[int, Any] = field(default_factory=dict)
+    failure: Reason | None = None
+    bytes: int = 0
+
+    def label(self) -> str:
+        """As a sentence names it."""
+        if self.names:
+            return self.names[0]
+        return str(getattr(self.value, "__qualname__", type_name(self.value)))
+
+
+@dataclass
+class Group:
+    """Nodes that are written as one stream: a list of their values."""
+
+    nodes: list[Node]
+    stream: Stream
+
+
+class Capture:
+    """One look at a namespace. Holds references to everything it met until it is dropped."""
+
+    def __init__(
+        self, ns: dict[str, Any], variables: Iterable[tuple[str, Any]], singles: Mapping[int, tuple[Any, ...]]
+    ) -> None:
+        self.ns = ns
+        self.singles = singles
+        self.memory = Memory()
+        self.namespaces = functions.Namespaces(ns)
+        self.nodes: list[Node] = []
+        self._by_id: dict[int, Node] = {}
+        self._current = Stream()
+        self.rules = pickler.rules(
+            self.memory,
+            self._note,
+            self._saw,
+        )
+        for name, value in variables:
+            self._node(value).names.append(name)
+        self._named_functions = frozenset(
+            id(n.value) for n in self.nodes if isinstance(n.value, types.FunctionType)
+        )
+        self._try_all()
+        self._pass_failures_on()
+        self._count_bytes()
+
+    def defines(self, thing: Any) -> int | None:
+        """The number of a class, or of a function that has a name in the namespace."""
+        if isinstance(thing, types.FunctionType) and id(thing) not in self._named_functions:
+            return None
+        return self._node(thing).number
+
+    def groups(self) -> list[Group]:
+        """What is to be written, in order. Nodes that fail together but not alone are written alone."""
+        found: list[Group] = []
+        for numbers in self._grouping().all(n.number for n in self.nodes if n.failure is None):
+            nodes = [self.nodes[number] for number in numbers]
+            found.extend(self._write_together(nodes))
+        return found
+
+    def _note(self, code: str) -> None:
+        self._current.notes.add(code)
+
+    def _saw(self, device: str) -> None:
+        self._current.devices.add(device)
+
+    def _node(self, value: Any) -> Node:
+        known = self._by_id.get(id(value))
+        if known is None:
+            known = Node(len(self.nodes), value)
+            self.nodes.append(known)
+            self._by_id[id(value)] = known
+        return known
+
+    def _try_all(self) -> None:
+        """Trying a node may find classes that become nodes themselves."""
+        done = 0
+        while done < len(self.nodes):
+            node = self.nodes[done]
+            node.failure = self._try(node)
+            done += 1
+
+    def _try(self, node: Node) -> Reason | None:
+        last: list[Any] = [node.value]
+        try:
+            met = self._dump([node.value], node.stream, frozenset({id(node.value)}), last)
+        except Exception as error:  # whatever their own code raises is a reason to be told
+            node.stream.sink = io.BytesIO()
+            return explain(node.value, last[0], error)
+        node.parts = links.shared_parts(met, self._named_functions)
+        name = name_only_reference(node.stream.sink.getbuffer())
+        return Reason("name_only", {"culprit": name}) if name else None
+
+    def _dump(
+        self, values: list[Any], stream: Stream, inline: frozenset[int], last: list[Any]
+    ) -> dict[int, tuple[int, Any]]:
+        self._current = stream
+        writer = pickler.Pickler(self, stream, inline)
+        try:
+            writer.dump(values)
+        finally:
+            last[0] = writer.last if writer.last is not None else last[0]
+        met: dict[int, tuple[int, Any]] = writer.memo.copy()
+        met.pop(id(values), None)
+        met.pop(id(self.ns), None)
+        return met
+
+    def _pass_failures_on(self) -> None:
+        """Whoever needs a class or function that cannot travel cannot travel either."""
+        changed = True
+        while changed:
+            changed = False
+            for node in self.nodes:
+                lost = [self.nodes[n] for n in sorted(node.stream.needs) if self.nodes[n].failure is not None]
+                if node.failure is None and lost:
+                    node.failure = Reason("depends", {"culprit": lost[0].label()})
+                    changed = True
+
+    def _count_bytes(self) -> None:
+        """Shared memory is counted once, for the first that holds it."""
+        seen: set[int] = set()
+        for node in self.nodes:
+            if node.failure is not None:
+                continue
+            roots = {id(p.root): p.root for p in node.parts.values() if isinstance(p, Segment)}
+            inside = sum(root.nbytes for key, root in roots.items() if key not in seen)
+            seen |= roots.keys()
+            beside = sum(b.nbytes for b in node.stream.buffers) - sum(
+                p.nbytes for p in node.parts.values() if isinstance(p, Segment)
+            )
+            node.bytes = node.stream.sink.getbuffer().nbytes - len(pickler.PREFIX) + inside + max(beside, 0)
+
+    def _grouping(self) -> links.Groups:
+        groups = links.Groups(len(self.nodes))
+        whole = [n for n in self.nodes if n.failure is None]
+        for node in whole:
+            for part in node.parts.values():
+                groups.hold(node.number, links.key_of(part))
+        for one, other in links.cycles({n.number: n.stream.needs for n in whole}):
+            groups.join(one, other)
+        return groups
+
+    def _write_together(self, nodes: list[Node]) -> list[Group]:
+        if len(nodes) == 1 and not _is_outdated(nodes[0]):
+            return [Group(nodes, nodes[0].stream)]
+        stream = Stream()
+        try:
+            self._dump([n.value for n in nodes], stream, frozenset(id(n.value) for n in nodes), [None])
+        except Exception as error:
+            for node in nodes:
+                node.stream.notes.add("link_lost")
+                if _is_outdated(node):
+                    node.failure = Reason("refuses", {"error": told(error)})
+            return [Group([n], n.stream) for n in nodes if n.failure is None]
+        return [Group(nodes, stream)]
+
+
+def _is_outdated(node: Node) -> bool:
+    """Written before its memory was found to be part of something larger."""
+    return any(isinstance(p, Segment) and p.merged_into is not None for p in node.parts.values())

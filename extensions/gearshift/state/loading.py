@@ -1,0 +1,152 @@
+"""Loads what was saved into a namespace; what cannot be loaded is named and takes nobody along."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gearshift.state import namespace, surroundings
+from gearshift.state.capture import Capture
+from gearshift.state.container import Reader, Refused
+from gearshift.state.fingerprint import fingerprint
+from gearshift.state.reasons import PROCESS_BOUND
+from gearshift.state.rebuild import LOADING
+from gearshift.state.refusal import Refusal
+from gearshift.state.report import Reason, Report, Variable, Verdict
+from gearshift.state.saving import FORMAT, python_of
+from gearshift.state.tolerant import Hole, TolerantUnpickler
+
+
+def load(path: str | Path, ns: dict[str, Any], key: bytes) -> Report:
+    """Puts everything back. Raises `Refused` before anything is used when the file is changed, damaged or not ours."""
+    started = time.perf_counter()
+    reader = Reader(Path(path), key)
+    if reader.index.get("format") != FORMAT:
+        raise Refused(f"the file has format {reader.index.get('format')!r}, known is {FORMAT}")
+    around = reader.index["around"]
+    notes = surroundings.before(ns, around)
+    restore = Restore(reader, ns)
+    restore.all()
+    notes += surroundings.after(ns, around)
+    variables = [restore.record(Variable.from_json(body)) for body in reader.index["variables"]]
+    size = sum(v.bytes for v in variables if v.verdict is Verdict.COPY)
+    return Report(variables, size, time.perf_counter() - started, [*notes, *restore.notes], str(path))
+
+
+class Restore:
+    """One load: streams are read when they are needed, each once."""
+
+    def __init__(self, reader: Reader, ns: dict[str, Any]) -> None:
+        self.ns = ns
+        self.private: dict[int, dict[str, Any]] = {}
+        self.notes: list[Reason] = []
+        self._reader = reader
+        self._nodes: dict[int, dict[str, Any]] = {int(k): v for k, v in reader.index["nodes"].items()}
+        self._group_of = {number: g for g in reader.index["groups"] for number in g["nodes"]}
+        self._values: dict[int, Any] = {}
+        self._failures: dict[int, Reason] = {}
+        self._told: dict[int, list[Reason]] = {}
+        self._names = {name: number for number, node in self._nodes.items() for name in node["names"]}
+
+    def all(self) -> None:
+        """Everything, bound to its names."""
+        token = LOADING.set(self)
+        try:
+            for number in self._nodes:
+                self._ensure(number)
+        finally:
+            LOADING.reset(token)
+        for number, value in self._values.items():
+            for name in self._nodes[number]["names"]:
+                namespace.bind(self.ns, name, value)
+        for number, value in self._values.items():
+            if fingerprint(value, self.ns) != self._nodes[number]["print"]:
+                self._failures[number] = Reason("changed")
+
+    def definition(self, number: int) -> Any:
+        """A class or function by its number."""
+        self._ensure(number)
+        if number in self._failures:
+            raise Refusal("depends", words={"culprit": self._nodes[number]["label"]})
+        return self._values[number]
+
+    def record(self, variable: Variable) -> Variable:
+        """The saved record with what became of it here."""
+        number = self._names.get(variable.name)
+        if variable.verdict is not Verdict.COPY or number is None:
+            return variable
+        failure = self._failures.get(number)
+        variable.notes += self._told.get(number, [])
+        if failure is not None:
+            rebuilt = bool(variable.cells) and failure.code not in PROCESS_BOUND
+            variable.verdict = Verdict.RERUN if rebuilt else Verdict.CANNOT_MOVE
+            variable.reason = failure
+        return variable
+
+    def _ensure(self, number: int) -> None:
+        if number in self._values or number in self._failures:
+            return
+        group = self._group_of[number]
+        theirs, ours = python_of(self._reader.index)
+        if group["code"] and theirs != ours:
+            self._fail(group, Reason("other_python", {"old": theirs, "new": ours}))
+            return
+        noted = len(self.notes)
+        try:
+            values = self._read(group)
+        except Exception:  # whatever their own code raises; the thorough reading finds whose it is
+            del self.notes[noted:]
+            values = self._read_tolerantly(group)
+        told, self.notes[noted:] = self.notes[noted:], []
+        for member, value in zip(group["nodes"], values, strict=True):
+            self._told[member] = _once(told)
+            if isinstance(value, Hole):
+                self._failures[member] = value.reason
+            else:
+                self._values[member] = value
+
+    def _fail(self, group: dict[str, Any], reason: Reason) -> None:
+        for number in group["nodes"]:
+            self._failures[number] = reason
+
+    def _read(self, group: dict[str, Any]) -> list[Any]:
+        with self._stream(group) as (file, buffers):
+            reader = _Unpickler(file, buffers=buffers)
+            reader.load()  # the prefix: the namespace takes its place in the memo
+            values: list[Any] = reader.load()
+            return values
+
+    def _read_tolerantly(self, group: dict[str, Any]) -> list[Any]:
+        """With holes where objects could not be made; variables that reach one become the hole."""
+        with self._stream(group) as (file, buffers):
+            look_up = _Unpickler(io.BytesIO(), buffers=()).find_class
+            reader = TolerantUnpickler(file, buffers, look_up)
+            reader.load()
+            values: list[Any] = reader.load()
+        if isinstance(values, Hole):
+            return [values] * len(group["nodes"])
+        whole = Capture(self.ns, [(str(i), v) for i, v in enumerate(values)], {})
+        lost = {name: node.failure for node in whole.nodes for name in node.names if node.failure is not None}
+        return [Hole(lost[str(i)]) if str(i) in lost else value for i, value in enumerate(values)]
+
+    @contextlib.contextmanager
+    def _stream(self, group: dict[str, Any]) -> Iterator[tuple[io.BytesIO, list[memoryview]]]:
+        with io.BytesIO(self._reader.view(group["stream"])) as file:
+            yield file, [self._reader.view(span) for span in group["buffers"]]
+
+
+class _Unpickler(pickle.Unpickler):
+    """The fast one."""
+
+
+def _once(notes: list[Reason]) -> list[Reason]:
+    found: list[Reason] = []
+    for note in notes:
+        if note not in found:
+            found.append(note)
+    return found

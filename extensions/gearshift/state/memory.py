@@ -1,0 +1,74 @@
+"""Knows stretches of this process's memory by address, so that whoever shares memory goes on sharing it.
+
+An array, its views, a tensor made from it and that tensor's storage all lie in one segment. Segments that turn out to
+overlap become one; those who used a part before are then written again (`Segment.root`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import pickle
+from typing import Any
+
+from gearshift.state.rebuild import segment
+
+
+class Segment:
+    """`[start, stop)`; `owners` keep the memory alive while it is being saved."""
+
+    __slots__ = ("merged_into", "owners", "start", "stop")
+
+    def __init__(self, start: int, stop: int, owners: list[Any]) -> None:
+        self.start, self.stop = start, stop
+        self.owners = owners
+        self.merged_into: Segment | None = None
+
+    @property
+    def root(self) -> Segment:
+        """The segment that this one is now part of."""
+        found = self
+        while found.merged_into is not None:
+            found = found.merged_into
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        return self.stop - self.start
+
+    def view(self) -> memoryview:
+        """The memory itself, not a copy."""
+        return memoryview((ctypes.c_ubyte * self.nbytes).from_address(self.start)).cast("B")
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return segment, (pickle.PickleBuffer(self.view()),)
+
+
+class Memory:
+    """All segments seen while saving, by address; none overlaps another."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._segments: list[Segment] = []
+
+    def at(self, start: int, nbytes: int, owner: Any) -> Segment:
+        """The segment that holds these bytes: a known one, a new one, or several grown together."""
+        stop = start + nbytes
+        first = bisect.bisect_right(self._starts, start)
+        if first and self._segments[first - 1].stop > start:
+            first -= 1
+        last = bisect.bisect_left(self._starts, stop)
+        touched = self._segments[first:last]
+        if len(touched) == 1 and touched[0].start <= start and stop <= touched[0].stop:
+            touched[0].owners.append(owner)
+            return touched[0]
+        made = Segment(
+            min([start, *(s.start for s in touched)]),
+            max([stop, *(s.stop for s in touched)]),
+            [owner, *(o for s in touched for o in s.owners)],
+        )
+        for old in touched:
+            old.merged_into = made
+        self._segments[first:last] = [made]
+        self._starts[first:last] = [made.start]
+        return made

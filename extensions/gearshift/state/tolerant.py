@@ -1,0 +1,136 @@
+"""Reads a stream on when an object in it cannot be made: a hole takes its place, everything else keeps its links.
+
+Slow and thorough, in pure Python; used only after the fast reading of a stream failed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from typing import IO, Any, ClassVar
+
+from gearshift.state.refusal import Refusal, told
+from gearshift.state.report import Reason
+
+
+class Hole:
+    """Stands for an object that could not be made."""
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise Refusal(self.reason.code, None, self.reason.words)
+
+
+class TolerantUnpickler(pickle._Unpickler):
+    """`look_up` finds globals as the fast one does."""
+
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(pickle._Unpickler.dispatch)
+
+    def __init__(self, file: IO[bytes], buffers: Iterable[Any], look_up: Callable[[str, str], Any]) -> None:
+        super().__init__(file, buffers=buffers)
+        self._look_up = look_up
+
+    def find_class(self, module: str, name: str) -> Any:
+        return self._look_up(module, name)
+
+
+def _hole(error: Exception, looked_up: bool = False) -> Hole:
+    for cause in (error, error.__cause__):
+        if isinstance(cause, Refusal):
+            return Hole(Reason(cause.code, cause.words))
+    if isinstance(error, ImportError):
+        return Hole(Reason("missing_module", {"error": told(error)}))
+    if isinstance(error, AttributeError) and looked_up:
+        return Hole(Reason("missing_module", {"error": told(error)}))
+    return Hole(Reason("load_raises", {"error": told(error)}))
+
+
+def _holds(value: Any) -> Hole | None:
+    """A hole that is this value or a direct part of it."""
+    if isinstance(value, Hole):
+        return value
+    parts = value if isinstance(value, (tuple, list)) else value.values() if isinstance(value, dict) else ()
+    return next((part for part in parts if isinstance(part, Hole)), None)
+
+
+def _reduce(self: Any) -> None:
+    args, func = self.stack[-1], self.stack[-2]
+    found = _holds(func) or _holds(args)
+    if found is not None:
+        del self.stack[-1]
+        self.stack[-1] = found
+        _poison(self, args, found)
+        return
+    try:
+        pickle._Unpickler.load_reduce(self)  # type: ignore[attr-defined]
+    except Exception as error:
+        self.stack[-1] = made = _hole(error)
+        _poison(self, args, made)
+
+
+def _poison(self: Any, args: Any, hole: Hole) -> None:
+    """A state setter that fails spoils the object it was to fill, which lies below it on the stack."""
+    if len(self.stack) > 1 and args and self.stack[-2] is args[0]:
+        _replace(self, -2, hole)
+
+
+def _replace(self: Any, place: int, hole: Hole) -> None:
+    spoiled = self.stack[place]
+    self.stack[place] = hole
+    for key, value in self.memo.items():
+        if value is spoiled:
+            self.memo[key] = hole
+
+
+def _new(load: Callable[[Any], None], taken: int) -> Callable[[Any], None]:
+    """NEWOBJ and its kind: what they take off the stack, they leave one object for."""
+
+    def tolerant(self: Any) -> None:
+        parts = list(self.stack[-taken:])
+        depth = len(self.stack) - taken
+        found = next((h for h in map(_holds, parts) if h is not None), None)
+        if found is None:
+            try:
+                load(self)
+                return
+            except Exception as error:
+                found = _hole(error, looked_up=load.__name__ == "load_stack_global")
+        del self.stack[depth:]
+        self.append(found)
+
+    return tolerant
+
+
+def _fill(load: Callable[[Any], None], taken: int | None) -> Callable[[Any], None]:
+    """BUILD, SETITEMS and their kind: they fill the object below what they take (None: all down to the mark)."""
+
+    def tolerant(self: Any) -> None:
+        below = self.metastack[-1] if taken is None else self.stack
+        target = below[-1 - (taken or 0)]
+        if isinstance(target, Hole):
+            self.pop_mark() if taken is None else self.stack.__delitem__(slice(-taken, None))
+            return
+        try:
+            load(self)
+        except Exception as error:  # their own code may raise anything
+            while self.stack[-1] is not target:
+                self.stack.pop()
+            _replace(self, -1, _hole(error))
+
+    return tolerant
+
+
+def _install() -> None:
+    table = TolerantUnpickler.dispatch
+    table[pickle.REDUCE[0]] = _reduce
+    for code, taken in ((pickle.NEWOBJ, 2), (pickle.NEWOBJ_EX, 3), (pickle.STACK_GLOBAL, 2)):
+        table[code[0]] = _new(table[code[0]], taken)
+    for code in (pickle.SETITEMS, pickle.APPENDS, pickle.ADDITEMS):
+        table[code[0]] = _fill(table[code[0]], None)
+    for code, taken in ((pickle.BUILD, 1), (pickle.APPEND, 1), (pickle.SETITEM, 2)):
+        table[code[0]] = _fill(table[code[0]], taken)
+
+
+_install()
