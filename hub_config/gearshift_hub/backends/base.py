@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from gearshift.model.launch import Person
+from gearshift.model.launch import Person, ProcessLimits
 from gearshift.model.lease import Pool
 
 T = TypeVar("T")
@@ -38,6 +38,9 @@ class Box(Protocol):
 
     def ensure_workspace(self, person: Person, short: str) -> tuple[str, str]:
         """Runtime folder and kernel-state folder of a workspace, owned by its person."""
+
+    def resize(self, tree: str, limits: ProcessLimits) -> None:
+        """Other limits for a running tree; OSError where its memory does not fit, and nothing is changed then."""
 
     def bin_home(self, slug: str) -> None:
         """Put a deleted person's home where nobody enters it; a home that is not there is success."""

@@ -11,6 +11,16 @@ from fastapi import APIRouter, FastAPI
 from gearshift_hub.control import errors
 from gearshift_hub.control.auth import Callers
 from gearshift_hub.control.context import Context
+from gearshift_hub.control.routes import (
+    events,
+    internal,
+    internal_accounts,
+    ledger,
+    me,
+    plans,
+    signin,
+    workspaces,
+)
 from gearshift_hub.control.sealing import Sealer
 
 API = "/api/v1"
@@ -20,7 +30,7 @@ PLUGGED = (
     "gearshift_hub.control.services.jobs",
     "gearshift_hub.control.reconcile.jobs",
 )
-"""Modules with a `plug(ctx)`: they register plan kinds, hooks and loops."""
+"""Modules with a `plug(ctx)`: they register plan kinds, flows, hooks and loops."""
 ROUTED = (
     "gearshift_hub.control.routes.disks",
     "gearshift_hub.control.routes.datasets",
@@ -41,9 +51,12 @@ def public_app(ctx: Context) -> FastAPI:
     """What people, pages and servers reach, through the proxy."""
     app = _app(ctx)
     api = APIRouter(prefix=f"{ctx.prefix}{API}")
+    for ours in (me, workspaces, plans, events, ledger):
+        api.include_router(ours.router)
     for module in _present(ROUTED):
         api.include_router(module.router)
     app.include_router(api)
+    app.include_router(signin.router, prefix=ctx.prefix)
     for module in _present(PAGES):
         app.include_router(module.router, prefix=ctx.prefix)
     return app
@@ -51,7 +64,10 @@ def public_app(ctx: Context) -> FastAPI:
 
 def internal_app(ctx: Context) -> FastAPI:
     """What the hub and the command line reach, on a socket that only we can open."""
-    return _app(ctx)
+    app = _app(ctx)
+    app.include_router(internal.router)
+    app.include_router(internal_accounts.router)
+    return app
 
 
 def _app(ctx: Context) -> FastAPI:

@@ -11,6 +11,7 @@ import hmac
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal
 from urllib.parse import quote, urlencode
 
@@ -22,7 +23,8 @@ from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.accounts import AccountRow
 from gearshift_hub.control.errors import LoginRequired
 from gearshift_hub.control.hub import HubUser
-from gearshift_hub.control.sealing import Sealer
+from gearshift_hub.control.sealing import Sealer, Ticket
+from gearshift_hub.scopes import OAUTH_CLIENT
 
 CACHE_S = 5.0
 SESSION_COOKIE = "gearshift-session"
@@ -30,7 +32,7 @@ SESSION_AGE_S = 14 * 24 * 3600
 STATE_AGE_S = 600
 XSRF_HEADER = "X-Gearshift-XSRF"
 PRESS_HEADER = "X-Gearshift-Press"
-CLIENT_ID = "service-gearshift"
+
 READING = ("GET", "HEAD", "OPTIONS")
 
 
@@ -61,6 +63,14 @@ class Actor:
             raise fail("forbidden", role="the owner")
 
 
+@dataclass(frozen=True)
+class Watcher:
+    """Somebody who reads events; with a ticket only those of its workspace, and only until it is over."""
+
+    actor: Actor
+    ticket: Ticket | None = None
+
+
 class May:
     """The checks a route can declare: `actor: Actor = Depends(may.read)`."""
 
@@ -78,6 +88,16 @@ class May:
 
     async def admin(self, request: Request) -> Actor:
         return await _with(request, "admin")
+
+    async def watch(self, request: Request) -> Watcher:
+        """Read events: a ticket for one workspace, or whoever may read."""
+        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "ticket":
+            return Watcher(await _with(request, "read"))
+        ticket = _sealer(request).open_ticket(text.strip(), context(request).clock.now())
+        if ticket is None:
+            raise fail("unauthenticated")
+        return Watcher(Actor(ticket.owner, "server", workspace=ticket.workspace), ticket)
 
     async def page(self, request: Request) -> Actor:
         """See a page; who is not signed in is sent to the hub's sign-in and back."""
@@ -155,7 +175,7 @@ def login(request: Request, back: str) -> LoginRequired:
     state = secrets.token_urlsafe(24)
     query = urlencode(
         {
-            "client_id": CLIENT_ID,
+            "client_id": OAUTH_CLIENT,
             "redirect_uri": f"{ctx.prefix}/oauth_callback",
             "response_type": "code",
             "state": state,
@@ -178,6 +198,21 @@ def back_after_login(request: Request, state: str) -> str | None:
     if opened is None or not hmac.compare_digest(str(opened["state"]), state):
         return None
     return str(opened["back"])
+
+
+def new_ticket(request: Request, owner: str, workspace: str) -> tuple[str, Ticket]:
+    """A ticket for the events of one workspace, and when it is over."""
+    ctx = context(request)
+    until = ctx.clock.now() + timedelta(seconds=ctx.deployment.deadlines.ticket)
+    ticket = Ticket(owner, workspace, until.replace(microsecond=0))
+    return _sealer(request).ticket(ticket), ticket
+
+
+def was_pressed(request: Request, actor: Actor) -> bool:
+    """Whether the request came by a press: on our page, or passed on by the server extension as such."""
+    return actor.kind == "browser" or (
+        actor.kind == "server" and request.headers.get(PRESS_HEADER, "") == "1"
+    )
 
 
 def begin_session(request: Request, answer: Response, token: str) -> None:

@@ -44,6 +44,9 @@ class Operations(Protocol):
     async def wait(self, operation: str) -> Operation:
         """The operation once it has ended."""
 
+    def resume(self) -> int:
+        """Go on with what has not ended and nobody drives; returns how many."""
+
 
 @dataclass
 class Hooks:
@@ -92,6 +95,8 @@ class Context:
     flows: dict[OperationKind, Flow] = field(default_factory=dict)
     """How each kind of operation is carried out; a service may add kinds of its own."""
     engine: Operations | None = None
+    closing: bool = False
+    """Everything is being stopped; nothing new is started."""
 
     @property
     def operations(self) -> Operations:

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import httpx
 from gearshift.model.errors import fail, from_body
 
-from gearshift_hub.control.auth import CLIENT_ID
 from gearshift_hub.control.hub import HubDownError, HubUser, ServerState
+from gearshift_hub.scopes import OAUTH_CLIENT
 
 ASK_S = 10.0
 """For questions. What acts has no limit here: the step's own deadline ends it."""
@@ -35,7 +35,7 @@ class HttpHub:
 
     async def token_for_code(self, code: str, redirect_uri: str) -> str | None:
         form = {
-            "client_id": CLIENT_ID,
+            "client_id": OAUTH_CLIENT,
             "client_secret": self._token,
             "grant_type": "authorization_code",
             "code": code,

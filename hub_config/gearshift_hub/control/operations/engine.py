@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gearshift.model.errors import ERRORS, GearshiftError, fail, from_body
@@ -90,14 +90,21 @@ class Engine:
                 return op
             await changed.wait()
 
-    async def until(self, operation: str, key: str) -> Run:
-        """The operation once `key` is in its data, or once it has ended."""
+    async def until(self, operation: str, holds: Callable[[Run], bool]) -> Run:
+        """The operation once this holds of it, or once it has ended."""
         while True:
             changed = self._event(operation)
             run = self.read(operation)
-            if key in run.data or run.op.state.is_final:
+            if holds(run) or run.op.state.is_final:
                 return run
             await changed.wait()
+
+    async def past(self, operation: str, step: str) -> Operation:
+        """The operation once this step is behind it, or once it has ended."""
+        run = await self.until(
+            operation, lambda run: any(one.name == step and one.ended_at for one in run.op.steps)
+        )
+        return run.op
 
     def read(self, operation: str) -> Run:
         with self._ctx.db.transaction() as session:
@@ -224,8 +231,7 @@ class Engine:
     def _apply(self, run: Run, event: Event) -> None:
         with self._ctx.db.transaction() as session:
             journal.apply(self._ctx, session, run.id, event, direction=run.op.direction)
-        self._event(run.id).set()
-        self._changed.pop(run.id, None)
+        self.tell(run.id)
 
     def _turn_back(self, operation: str, by: str) -> None:
         """Cancel if that is still possible; what cannot go back any more goes on to its end."""
@@ -236,12 +242,16 @@ class Engine:
             return
         self._interrupt(operation)
 
+    def tell(self, operation: str) -> None:
+        """Wake whoever waits for a change of this operation."""
+        self._event(operation).set()
+        self._changed.pop(operation, None)
+
     def _interrupt(self, operation: str) -> None:
         work = self._work.get(operation)
         if work is not None:
             work.cancel()
-        self._event(operation).set()
-        self._changed.pop(operation, None)
+        self.tell(operation)
 
     def _event(self, operation: str) -> asyncio.Event:
         return self._changed.setdefault(operation, asyncio.Event())

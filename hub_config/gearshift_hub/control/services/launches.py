@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from datetime import timedelta
 
 from gearshift.model.errors import fail
 from gearshift.model.launch import (
@@ -27,7 +26,6 @@ from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.services import leases, people, workspaces
 
 PIDS = 4096
-RATE_SPAN = timedelta(minutes=1)
 
 
 def person(ctx: Context, session: Session, owner: str) -> Person:
@@ -61,9 +59,7 @@ def build(
         person=who,
         image=ImageRef(id=image.id, python=image.python, digest=image.digest),
         env=_env(ctx, row, machine, spec, device_ids, state_dir),
-        limits=ProcessLimits(
-            memory_bytes=machine.memory_bytes, cpus=machine.cpus, pids=PIDS, threads=math.ceil(machine.cpus)
-        ),
+        limits=limits_of(machine),
         devices=device_ids,
         mounts=_mounts(ctx, session, owner, name),
         runtime_dir=runtime_dir,
@@ -71,6 +67,13 @@ def build(
         tree=f"ws-{row.short}-{row.generation}",
         deadlines=LaunchDeadlines(start=ctx.deployment.deadlines.start, term=ctx.deployment.deadlines.term),
         labels={"workspace": row.id, "machine": machine.id},
+    )
+
+
+def limits_of(machine: Machine) -> ProcessLimits:
+    """What a tree on this machine may use."""
+    return ProcessLimits(
+        memory_bytes=machine.memory_bytes, cpus=machine.cpus, pids=PIDS, threads=math.ceil(machine.cpus)
     )
 
 

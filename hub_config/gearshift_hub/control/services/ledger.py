@@ -24,7 +24,7 @@ from gearshift.model.ledger import (
     split,
 )
 from gearshift.model.machine import Machine
-from gearshift.model.record import Record
+from gearshift.model.record import Instant, Record
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
@@ -38,8 +38,8 @@ class Line(Record):
     subject: str
     machine: str
     price_per_hour_nano: int
-    opened_at: datetime
-    closed_at: datetime | None
+    opened_at: Instant
+    closed_at: Instant | None
     amount_nano: int
 
 

@@ -1,0 +1,1 @@
+"""Numbered changes of the schema; alembic runs them in order."""

@@ -1,0 +1,88 @@
+"""The live form of a switch: the running tree gets other limits, nothing stops; reserve, resize, verify, release."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gearshift.model.errors import fail
+from gearshift.model.machine import Machine
+from gearshift.model.operation import OperationState
+from gearshift.model.workspace import WorkspaceState
+from sqlalchemy.orm import Session
+
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.operations import exchange
+from gearshift_hub.control.operations.settling import row_of, settle
+from gearshift_hub.control.operations.switch import check_health
+from gearshift_hub.control.services import leases, workspaces
+from gearshift_hub.control.services.launches import limits_of
+from gearshift_hub.control.steps import Flow, Run, StepWork
+
+
+def flow(ctx: Context) -> Flow:
+    """The steps of a resize, on this control."""
+    resize = _Resize(ctx)
+    return Flow(
+        steps={
+            "reserve": StepWork(resize.reserve, undo=resize.give_up),
+            "resize": StepWork(resize.resize, undo=resize.back),
+            "verify": StepWork(resize.verify, seconds=lambda _run: ctx.deployment.deadlines.verify),
+            "release": StepWork(resize.release),
+        },
+        begin=resize.begin,
+        end=resize.end,
+        instant=frozenset({"reserve"}),
+    )
+
+
+class _Resize:
+    """Parameters and data are those of a switch, without a second server."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def begin(self, run: Run, session: Session) -> None:
+        row = row_of(session, run)
+        workspaces.move(self._ctx, session, row, WorkspaceState.SWITCHING, operation=run.id)
+
+    async def reserve(self, run: Run) -> dict[str, Any] | None:
+        return exchange.reserve(self._ctx, run, keep_memory=False)
+
+    async def give_up(self, run: Run) -> None:
+        exchange.give_up(self._ctx, run)
+
+    async def resize(self, run: Run) -> None:
+        await self._set(run, exchange.new_machine(self._ctx, run))
+
+    async def back(self, run: Run) -> None:
+        old = self._ctx.deployment.machine(run.data["old"]["spec"]["machine"])
+        if old is not None:
+            await self._set(run, old)
+
+    async def _set(self, run: Run, machine: Machine) -> None:
+        tree = run.data["old"]["server"]["tree"]
+        try:
+            await asyncio.to_thread(self._ctx.backend.box.resize, tree, limits_of(machine))
+        except OSError as error:
+            cause = f"{machine.id} is too small for what is in memory now" if error.errno else str(error)
+            raise fail("cannot_switch", cause=cause) from error
+
+    async def verify(self, run: Run) -> dict[str, Any]:
+        server = run.data["old"]["server"]
+        if "verified_at" not in run.data:
+            await check_health(self._ctx, run, server["port"])
+            exchange.change_over(self._ctx, run, server)
+        return {"verified_at": run.data["verified_at"]}
+
+    async def release(self, run: Run) -> None:
+        with self._ctx.db.transaction() as session:
+            exchange.one_lease(self._ctx, session, run)
+
+    def end(self, run: Run, session: Session) -> None:
+        if run.op.state is OperationState.DONE:
+            exchange.one_lease(self._ctx, session, run)
+            settle(self._ctx, session, run, WorkspaceState.READY)
+            return
+        leases.give_back(self._ctx, session, operation=run.id)
+        settle(self._ctx, session, run, WorkspaceState.READY, "not_switched")

@@ -1,0 +1,154 @@
+"""Both doors of control in one process and one event loop: the public one on a port, the internal one on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from gearshift_hub.backends.base import Backend
+from gearshift_hub.backends.this_box import this_box
+from gearshift_hub.control.app import internal_app, plug, public_app
+from gearshift_hub.control.clock import SystemClock
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.db.base import Database
+from gearshift_hub.control.db.migrate import upgrade
+from gearshift_hub.control.events import EventBus
+from gearshift_hub.control.hub_http import HttpHub
+from gearshift_hub.control.operations import flows
+from gearshift_hub.control.reconcile import rules, servers
+from gearshift_hub.control.reconcile.loops import Every, Loops
+from gearshift_hub.control.servers_http import HttpServers
+from gearshift_hub.control.settings import Settings
+from gearshift_hub.control.writer_lock import WriterLock
+
+log = logging.getLogger("gearshift.control")
+
+GOODBYE_S = 3
+LOOK_S = 3.0
+RULES_S = 15.0
+CHARGE_S = 20.0
+FORGET_S = 3600.0
+
+
+async def serve(settings: Settings) -> None:
+    """Take the lock, migrate, go on with what was left, serve until SIGTERM or SIGINT."""
+    db = Database(settings.database_url)
+    lock = WriterLock.take(settings.home.state / "control.lock", db.engine)
+    try:
+        upgrade(db.engine, settings.home.state / "backups")
+        ctx = build(settings, db)
+        await _run(ctx, settings, lock)
+    finally:
+        db.close()
+        lock.release()
+
+
+def build(settings: Settings, db: Database) -> Context:
+    """The Context of a real deployment on this box."""
+    clock = SystemClock()
+    ports, secrets = settings.ports, settings.secrets
+    return Context(
+        deployment=settings.deployment,
+        home=settings.home,
+        base_url=ports.base_url,
+        control_url=ports.control_url,
+        secret=secrets.control_secret,
+        state_secret=secrets.state_secret,
+        db=db,
+        clock=clock,
+        hub=HttpHub(ports.hub_api, secrets.control_hub_token),
+        servers=HttpServers(ports.base_url, secrets.control_hub_token),
+        backend=Backend(box=this_box(settings.home, settings.deployment)),
+        events=EventBus(db, clock),
+    )
+
+
+async def _run(ctx: Context, settings: Settings, lock: WriterLock) -> None:
+    engine = flows.install(ctx)
+    plug(ctx)
+    resumed = engine.resume()
+    log.info("going on with %d operations", resumed)
+    doors = [
+        _Door(public_app(ctx), _loopback(settings.ports.control_port)),
+        _Door(internal_app(ctx), _unix(settings.home.control_socket)),
+    ]
+    loops = Loops(ctx)
+    loops.start(_work(ctx, lock, doors))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _ask_to_end, ctx, doors)
+    try:
+        await asyncio.gather(*(door.serve(sockets=[door.socket]) for door in doors))
+    finally:
+        await loops.stop()
+        await engine.close()
+
+
+def _work(ctx: Context, lock: WriterLock, doors: list[_Door]) -> list[Every]:
+    async def keep_lock() -> None:
+        if not lock.still_held():
+            log.error("the lock on the database is lost; ending, so that there is one writer")
+            _ask_to_end(ctx, doors)
+
+    async def look() -> None:
+        ctx.operations.resume()
+        await servers.compare(ctx)
+
+    return [
+        Every("lock", LOOK_S, keep_lock),
+        Every("servers", LOOK_S, look),
+        Every("charges", CHARGE_S, lambda: rules.charge(ctx)),
+        Every("rules", RULES_S, lambda: rules.stop_what_must(ctx)),
+        Every("events", FORGET_S, lambda: rules.forget(ctx)),
+    ]
+
+
+def _ask_to_end(ctx: Context, doors: list[_Door]) -> None:
+    ctx.events.close()
+    for door in doors:
+        door.should_exit = True
+
+
+class _Door(uvicorn.Server):
+    """A server on a socket that is open already; signals are ours, access is not logged (codes are in addresses)."""
+
+    def __init__(self, app: FastAPI, bound: socket.socket) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=GOODBYE_S,
+                server_header=False,
+            )
+        )
+        self.socket = bound
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _loopback(port: int) -> socket.socket:
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind(("127.0.0.1", port))
+    return bound
+
+
+def _unix(path: Path) -> socket.socket:
+    """0600 from its first moment; one that a dead predecessor left is replaced."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    bound = socket.socket(socket.AF_UNIX)
+    bound.bind(str(path))
+    path.chmod(0o600)
+    return bound
