@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,10 +53,26 @@ def test_probing_leaves_no_group_behind(found: capabilities.Capabilities) -> Non
 def test_nobody_is_told_that_everything_needs_root() -> None:
     code = "import dataclasses, json; from gearshift_hub.backends.local.capabilities import probe; "
     code += "print(json.dumps(dataclasses.asdict(probe())))"
-    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", sys.executable, "-c", code]
+    command = [
+        "setpriv",
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+        sys.executable,
+        "-c",
+        code,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, cwd="/")
     said = json.loads(done.stdout)
-    assert said.pop("reasons").keys() >= {"root", "uid_per_person", "cgroup_memory", "freeze", "mount_namespace"}
+    assert said.pop("reasons").keys() >= {
+        "root",
+        "uid_per_person",
+        "cgroup_memory",
+        "freeze",
+        "mount_namespace",
+    }
     assert not any(said[name] for name in ("root", "uid_per_person", "cgroup_memory", "freeze"))
 
 
@@ -194,9 +209,9 @@ def test_auto_in_a_container_is_the_containers_limit(tmp_path: Path, file: str, 
 
 
 @pytest.fixture
-def accounts(tmp_path: Path) -> Iterator[Path]:
+def accounts(tmp_path: Path) -> Path:
     (tmp_path / "system").write_text("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/false\n")
-    yield tmp_path
+    return tmp_path
 
 
 def _account(login: str, uid: int, title: str = "") -> names.Account:
@@ -241,5 +256,3 @@ def test_extrausers_counts_only_where_the_box_asks_it(tmp_path: Path) -> None:
     switch.write_text("passwd: files extrausers systemd\n")
     assert names.extrausers_is_on(switch, tmp_path)
     assert not names.extrausers_is_on(switch, tmp_path / "missing")
-
-

@@ -80,7 +80,7 @@ def become(request: Request, record: Record, box: Box, keep_open: int) -> None:
     _make_runtime_dir(request)
     _open_log(Path(request.log))
     close_all_but(keep_open)
-    if root:
+    if box.private_view:
         keep = [Path(request.person.home), Path(sys.prefix), box.home.root]
         binds = [*names.binds(box.home), *request.binds]
         isolation.enter_private_view(keep, binds, request.limits.memory_bytes)

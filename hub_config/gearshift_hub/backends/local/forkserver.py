@@ -16,6 +16,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,7 @@ from typing import NoReturn
 
 from gearshift_hub.paths import Home
 
-from . import become, keeper, request, syscalls, warm
+from . import become, keeper, probes, request, syscalls, warm
 from .keeper import Box
 from .records import Record, TreeExists
 
@@ -57,6 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     syscalls.become_subreaper()
     listener = _listen(home)
     try:
+        box = replace(box, private_view=_can_have_private_view())
         _warm_up()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         _adopt(box)
@@ -70,7 +72,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _adopt(box: Box) -> None:
     """Trees of an earlier fork server have keepers of their own; the few that lost theirs get a new one."""
-    box.records.forget_old()
+    for tree in box.records.forget_old():
+        (box.home.logs / "workspaces" / f"{tree}.log").unlink(missing_ok=True)
     for record in list(box.records.open()):
         if not record.is_kept:
             _fork(partial(_keep_orphan, box, record))
@@ -166,6 +169,16 @@ def _keep_orphan(box: Box, record: Record) -> None:
     syscalls.become_subreaper()
     become.close_all_but(2)
     keeper.keep_orphan(box, record)
+
+
+def _can_have_private_view() -> bool:
+    """Tried once, in a process of its own: a container may hold root without the right to mount."""
+    if os.geteuid() != 0:
+        return False
+    reason = probes.why_not("mount_namespace")
+    if reason:
+        log.warning("trees share /tmp and see all processes: %s", reason)
+    return reason is None
 
 
 def _warm_up() -> None:

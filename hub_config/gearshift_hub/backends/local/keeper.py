@@ -22,6 +22,7 @@ from .cgroups import Groups
 from .records import Record, Records
 
 SWEEP_SECONDS = 5.0
+ROUND_SECONDS = 0.0002
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Box:
     home: Home
     groups: Groups
     records: Records
+    private_view: bool = False
+    """Whether trees get a mount namespace; known to the fork server, which has tried."""
 
     @classmethod
     def of(cls, home: Home) -> Box:
@@ -43,6 +46,7 @@ def keep(box: Box, leader: int, note: int) -> None:
     record = _read_record(note)
     code = _wait(leader)
     if record is not None:
+        _end_descendants(box.groups, record.tree)
         clean(box, record, code)
 
 
@@ -55,8 +59,8 @@ def keep_orphan(box: Box, record: Record) -> None:
 
 
 def clean(box: Box, record: Record, exit_code: int | None) -> None:
-    """End what is left of a tree and remove what it used; may be repeated."""
-    end_processes(box.groups, record)
+    """Remove what an ended tree used, and write its end down; may be repeated."""
+    end_members(box.groups, record)
     box.groups.remove(record.tree)
     if record.runtime_dir and Path(record.runtime_dir).is_relative_to(box.home.runtime):
         shutil.rmtree(record.runtime_dir, ignore_errors=True)
@@ -69,7 +73,8 @@ def clean(box: Box, record: Record, exit_code: int | None) -> None:
 
 def end_tree(box: Box, record: Record, seconds: float = 3.0) -> None:
     """Kill a tree and see it cleaned up: by its keeper, or where that is gone, by us."""
-    end_processes(box.groups, record)
+    box.groups.kill(record.tree)
+    process_table.send(record.pid, record.start, signal.SIGKILL)
     if record.is_kept:
         process_table.wait_for_end(record.keeper, record.keeper_start, seconds)
     if not box.records.ended(record.tree):
@@ -83,20 +88,19 @@ def end_all(box: Box) -> None:
     box.groups.remove_all()
 
 
-def end_processes(groups: Groups, record: Record) -> bool:
-    """Kill the tree: at once where the kernel can, else in rounds until a round finds nothing."""
+def end_members(groups: Groups, record: Record) -> bool:
+    """Kill all that can be found of a tree, in rounds until a round finds nothing. For a tree whose keeper is
+    gone: without control groups a process can slip through that has shed session, parent and environment."""
     ends = time.monotonic() + SWEEP_SECONDS
-    while True:
+    while time.monotonic() < ends:
         groups.kill(record.tree)
         left = members(groups, record)
         for pid in left:
             _kill_sterile(pid)
-        _reap()
         if not left:
             return True
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.001)
+        time.sleep(ROUND_SECONDS)
+    return False
 
 
 def members(groups: Groups, record: Record) -> list[int]:
@@ -112,6 +116,20 @@ def members(groups: Groups, record: Record) -> list[int]:
         if record.is_kept:
             found |= {process.pid for process in process_table.below(record.keeper, table)}
     return sorted(pid for pid in found - {os.getpid(), record.keeper} if not _is_dead(pid))
+
+
+def _end_descendants(groups: Groups, tree: str) -> bool:
+    """Kill all below the calling keeper. Every orphan becomes its child, so no child left means nothing left,
+    whatever a process did to hide."""
+    ends = time.monotonic() + SWEEP_SECONDS
+    while time.monotonic() < ends:
+        groups.kill(tree)
+        for pid in process_table.children(os.getpid()):
+            _kill_sterile(pid)
+        if not _reap():
+            return True
+        time.sleep(ROUND_SECONDS)
+    return False
 
 
 def _stand_apart(box: Box) -> None:
@@ -153,8 +171,11 @@ def _wait(leader: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _reap() -> None:
-    """Take the exit status of every child that has one."""
-    with suppress(ChildProcessError):
+def _reap() -> bool:
+    """Take the exit status of every child that has one; False when no child is left."""
+    try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    except ChildProcessError:
+        return False
+    return True

@@ -76,6 +76,14 @@ def below(pid: int, table: Iterable[Process] | None = None) -> list[Process]:
     return found
 
 
+def children(pid: int) -> list[int]:
+    """The direct children of a process; fast where the kernel lists them, so that a fork chain cannot outrun it."""
+    try:
+        return [int(word) for word in (PROC / f"{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return [process.pid for process in all_processes() if process.parent == pid]
+
+
 def marked(name: str, value: str) -> list[int]:
     """Pids whose environment at exec held name=value; those we may not read are left out."""
     wanted = f"{name}={value}".encode()

@@ -125,13 +125,14 @@ class Records:
     def forget(self, tree: str) -> None:
         shutil.rmtree(self._folder / tree, ignore_errors=True)
 
-    def forget_old(self, seconds: float = KEPT_SECONDS) -> None:
-        """Drop the records of trees that ended long ago."""
-        for record in self.all():
-            if self.ended(record.tree):
-                age = time.time() - (self._folder / record.tree / _END).stat().st_mtime
-                if age > seconds:
-                    self.forget(record.tree)
+    def forget_old(self, seconds: float = KEPT_SECONDS) -> list[str]:
+        """Drop the records of trees that ended long ago, and tell their names."""
+        past = time.time() - seconds
+        names = [record.tree for record in self.all() if self.ended(record.tree)]
+        old = [tree for tree in names if (self._folder / tree / _END).stat().st_mtime < past]
+        for tree in old:
+            self.forget(tree)
+        return old
 
 
 def check_name(tree: str) -> None:
