@@ -66,6 +66,11 @@ def test_a_folder_that_is_a_file_is_refused(home: Home) -> None:
     assert "is not a folder" in said
 
 
+def test_a_folder_whose_path_is_too_long_for_sockets_is_refused(home: Home) -> None:
+    said = refused(up(Home(home.root / ("long" * 25))))
+    assert "too long" in said
+
+
 def test_a_second_supervisor_of_the_same_folder_is_refused(home: Home) -> None:
     home.create()
     holder = subprocess.Popen(

@@ -18,7 +18,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_dir: str) -> dict[str, str]:
     """The whole environment, built from nothing: what is not named here does not reach a workspace."""
-    env = {
+    return {
         **_system(),
         **_person(plan),
         **_jupyter(plan, home),
@@ -27,7 +27,6 @@ def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_di
         **plan.env,
         **hub_env,
     }
-    return {name: value for name, value in env.items() if value is not None}
 
 
 def server_argv(plan: LaunchPlan) -> list[str]:
@@ -75,7 +74,7 @@ def _system() -> dict[str, str]:
         "LANG": os.environ.get("LANG") or "C.UTF-8",
         "TERM": "xterm-256color",
         "SHELL": "/bin/bash",
-        "TZ": os.environ.get("TZ", ""),
+        **({"TZ": os.environ["TZ"]} if os.environ.get("TZ") else {}),
     }
 
 

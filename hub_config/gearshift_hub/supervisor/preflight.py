@@ -19,6 +19,8 @@ from gearshift_hub.supervisor.ports import choose, last_ports
 from gearshift_hub.supervisor.trouble import CannotStart, about_folder
 
 LEAST_FREE = 200_000_000
+LONGEST_SOCKET = 107
+"""The kernel's limit on the path of a local socket."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,10 @@ def _deployment(file: Path, overrides: dict[str, object]) -> Deployment:
 
 
 def _folder(home: Home) -> IO[str]:
+    if len(os.fsencode(home.forkserver_socket)) > LONGEST_SOCKET:
+        raise CannotStart(
+            f"The path {home.root} is too long for sockets in it. Choose a shorter one with --home."
+        )
     try:
         home.create()
         free = shutil.disk_usage(home.root).free

@@ -1,0 +1,5 @@
+"""The `gearshift` command."""
+
+from gearshift.cli.main import main
+
+__all__ = ["main"]
