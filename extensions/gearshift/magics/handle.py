@@ -1,0 +1,115 @@
+"""A job as an object in the notebook: `job.state`, `job.wait()`, `job.result`, `job.log(rank)`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gearshift.magics import words
+from gearshift.magics.door import Door, Place
+from gearshift.magics.refusal import JobFailedError, MagicError, refused
+from gearshift.magics.showing import FINAL, job_bundle, until_final
+from gearshift.model.errors import GearshiftError
+from gearshift.train import results
+
+
+class JobHandle:
+    """One job. Before the press it has no id yet: then it is found by its plan."""
+
+    def __init__(
+        self,
+        door: Door,
+        symbol: str,
+        job: str | None = None,
+        find: Callable[[], Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        self._door = door
+        self._symbol = symbol
+        self._id = job
+        self._find = find
+
+    @property
+    def id(self) -> str:
+        if self._id is None:
+            found = self._find() if self._find is not None else None
+            if found is None:
+                raise MagicError("needs_confirmation", "the job was not confirmed in the dialog")
+            self._id = found["id"]
+        return self._id
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The job as control shows it now."""
+        try:
+            found: Mapping[str, Any] = self._door.get(f"jobs/{self.id}")
+        except GearshiftError as error:
+            raise refused(error) from None
+        return found
+
+    @property
+    def state(self) -> str:
+        return str(self.record["state"])
+
+    def wait(self, seconds: float | None = None) -> JobHandle:
+        """Until it has ended; raises when it did not succeed. Interrupting only ends the waiting."""
+        try:
+            job = until_final(self._door, self.id, seconds)
+        except GearshiftError as error:
+            raise refused(error) from None
+        if job["state"] not in FINAL:
+            raise MagicError("timeout", f"job {self.id} is {job['state']} after {seconds:g} s; it goes on")
+        if job["state"] != "succeeded":
+            raise JobFailedError(job, words.sentence(job), tuple(words.last_lines(job)))
+        return self
+
+    @property
+    def result(self) -> Any:
+        """What rank 0 handed back with `gearshift.train.result(...)`."""
+        try:
+            data = self._door.download(f"jobs/{self.id}/result")
+        except GearshiftError as error:
+            raise refused(error) from None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / results.RESULT_FILE
+            path.write_bytes(data)
+            return results.read(path)
+
+    def log(self, rank: int = 0) -> str:
+        """The whole log of a rank."""
+        text, offset = "", 0
+        while True:
+            try:
+                page = self._door.get(f"jobs/{self.id}/logs", rank=rank, offset=offset)
+            except GearshiftError as error:
+                raise refused(error) from None
+            if not page["text"]:
+                return text
+            text, offset = text + page["text"], page["offset"]
+
+    def metrics(self, points: int = 600) -> list[dict[str, Any]]:
+        """The curve of rank 0."""
+        try:
+            found: list[dict[str, Any]] = self._door.get(f"jobs/{self.id}/metrics", points=points)
+        except GearshiftError as error:
+            raise refused(error) from None
+        return found
+
+    def __repr__(self) -> str:
+        return "<job, not confirmed yet>" if self._id is None else f"<job {self._id}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        if self._id is None:
+            return {"text/plain": repr(self)}
+        return job_bundle(self.record, self._symbol)
+
+
+def mine() -> list[JobHandle]:
+    """All jobs of this person, newest first."""
+    door = Door(Place.here())
+    try:
+        money = str(door.get("me")["currency_symbol"])
+        return [JobHandle(door, money, str(job["id"])) for job in door.get("jobs")]
+    except GearshiftError as error:
+        raise refused(error) from None
