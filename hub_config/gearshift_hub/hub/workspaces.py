@@ -6,7 +6,7 @@ from typing import Any
 
 from gearshift.model.errors import GearshiftError, fail
 from jupyterhub.apihandlers.base import APIHandler
-from jupyterhub.apihandlers.users import UserServerAPIHandler
+from jupyterhub.apihandlers.users import UserAPIHandler, UserServerAPIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
@@ -134,6 +134,21 @@ class OwnDoor(UserServerAPIHandler):  # type: ignore[misc]
         return True
 
 
+class People(UserAPIHandler):  # type: ignore[misc]
+    """JupyterHub's own route of one user; control adds people by it, and who is an admin the sign-in says."""
+
+    @needs_scope("admin:users")  # type: ignore[untyped-decorator]
+    async def post(self, user_name: str) -> None:
+        if not self.has_scope(HUB):
+            await super().post(user_name)
+            return
+        if self.find_user(user_name) is not None:
+            raise HTTPError(409, f"User {user_name} already exists")
+        user = self.user_from_username(user_name)
+        self.set_status(201)
+        self.write(self.user_model(user))
+
+
 def handlers() -> list[tuple[str, type[APIHandler]]]:
     """Routes below the hub's prefix."""
     return [
@@ -141,5 +156,6 @@ def handlers() -> list[tuple[str, type[APIHandler]]]:
         (rf"{_USER_AND_SERVER}/(start|stop|hold|release)", Action),
         (rf"{_USER_AND_SERVER}/state", State),
         (_USER_AND_SERVER, State),
+        (r"/api/users/([^/]+)", People),
         (r"/api/users/([^/]+)/servers/([^/]*)", OwnDoor),
     ]

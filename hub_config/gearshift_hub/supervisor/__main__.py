@@ -7,6 +7,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from gearshift.model.errors import GearshiftError
+
 from gearshift_hub.paths import Home
 from gearshift_hub.supervisor.preflight import prepare
 from gearshift_hub.supervisor.running import broken, run
@@ -28,6 +30,8 @@ def main(argv: list[str] | None = None) -> int:
         asyncio.run(run(ready, _say))
     except CannotStart as refused:
         return _refuse(refused)
+    except GearshiftError as error:
+        return _refuse(CannotStart(error.message))
     except BaseExceptionGroup as group:
         refused_in = broken(group)
         if refused_in is None:
