@@ -68,6 +68,7 @@ def row(ctx: Context, workspace: Workspace, v: Voice) -> dict[str, Any]:
         "machine": v.text(machine.title) if machine else spec.machine,
         "image": v.text(image.title) if image else spec.image,
         "price": v.per_hour(price) if price is not None else v.say("start.unknown"),
+        "amount": v.money(price) if price is not None else v.say("start.unknown"),
         "url": workspace.url if state is WorkspaceState.READY else None,
         "can_start": state.can_start and machine is not None and image is not None,
         "can_stop": state.holds_machine and state is not WorkspaceState.STOPPING,
@@ -105,24 +106,34 @@ def progress(ctx: Context, session: Session, op: Operation, workspace: Workspace
     elapsed = duration_us(op.created_at, op.ended_at or now) / 1e6
     titles = {step.name: _title(ctx, session, step, workspace, v) for step in op.steps}
     place = _place(op)
-    current = op.steps[place - 1]
-    title = titles[current.name][0]
-    over = op.state is OperationState.RUNNING and elapsed > SLOW_FACTOR * expected
+    title = titles[op.steps[place - 1].name][0]
+    live = not op.state.is_final
     return {
+        "live": live,
         "percent": _percent(op, elapsed, expected),
         "step_of": v.say("starting.step_of", n=place, total=len(op.steps)),
-        "say": v.say("starting.undoing") if op.direction == "back" else f"{title}: {_state(current, v)}",
-        "elapsed_s": f"{elapsed:.1f}" if op.state is OperationState.RUNNING else "",
+        "say": _note(op, v) or f"{title}: {_state(op.steps[place - 1], v)}",
+        "elapsed_s": f"{elapsed:.1f}",
         "elapsed_text": v.say("starting.elapsed", n="{n}", expected=expected),
         "elapsed": v.say("starting.elapsed", n=v.seconds(int(elapsed * 1e6)), expected=expected),
-        "slow": v.say("starting.undoing")
-        if op.direction == "back"
-        else v.say("starting.slow", step=title)
-        if over
-        else None,
-        "steps": [_step(step, titles[step.name], now, v) for step in op.steps],
+        "note": _note(op, v) or _slow(elapsed, expected, title, v) if live else None,
+        "steps": [
+            _step(step, titles[step.name], now, v, failed=op.error is not None and n == place)
+            for n, step in enumerate(op.steps, 1)
+        ],
         "log": _log(op, {name: both[0] for name, both in titles.items()}, v),
     }
+
+
+def _note(op: Operation, v: Voice) -> str | None:
+    """Why it goes back, while it does."""
+    if op.direction != "back":
+        return None
+    return v.say("starting.undoing" if op.cancelled_by else "starting.going_back")
+
+
+def _slow(elapsed: float, expected: int, title: str, v: Voice) -> str | None:
+    return v.say("starting.slow", step=title) if elapsed > SLOW_FACTOR * expected else None
 
 
 def _place(op: Operation) -> int:
@@ -141,16 +152,18 @@ def _percent(op: Operation, elapsed: float, expected: int) -> int:
     return min(95, round(100 * max(done, elapsed / expected * 0.9)))
 
 
-def _step(step: Step, both: tuple[str, str], now: datetime, v: Voice) -> dict[str, Any]:
-    tone, icon, _ = STEPS[step.state]
+def _step(step: Step, both: tuple[str, str], now: datetime, v: Voice, *, failed: bool) -> dict[str, Any]:
+    """One step as a line. Once a step is undone, its end is that of the undoing: no seconds are shown for it."""
+    tone, icon, _ = STEPS[StepState.FAILED if failed and step.state is StepState.UNDONE else step.state]
     current = step.state in (StepState.RUNNING, StepState.UNDOING)
-    span = duration_us(step.started_at, step.ended_at or now) if step.started_at else None
+    forward = step.state in (StepState.RUNNING, StepState.DONE, StepState.PASSED)
+    span = duration_us(step.started_at, step.ended_at or now) if step.started_at and forward else None
     return {
         "title": both[0],
         "detail": both[1],
         "tone": tone,
         "icon": icon,
-        "state": _state(step, v),
+        "state": v.say("starting.failed") if failed else _state(step, v),
         "current": current,
         "tick": f"{span / 1e6:.1f}" if current and span is not None else None,
         "time": v.say("starting.seconds", n=v.seconds(span)) if span is not None else "",
