@@ -111,7 +111,7 @@ class Report:
             "seconds": self.seconds,
             "moved": len(self.moved),
             "notes": notes_json(self.notes),
-            "path": self.path,
+            "file": self.path,
         }
 
 

@@ -1,0 +1,58 @@
+"""What the spawner told this server about itself; the only place of the extension that reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gearshift.state.kernel import signing_key
+
+
+@dataclass(frozen=True)
+class LabEnvironment:
+    """Secrets never show in `repr`, so they never reach a log."""
+
+    control_url: str | None
+    owner: str
+    workspace: str
+    machine: str | None
+    devices: tuple[str, ...]
+    visible_chips: str | None
+    cpus: float | None
+    memory_bytes: int | None
+    state_dir: Path
+    restore: str | None
+    token: str = field(repr=False)
+    state_key: bytes = field(repr=False)
+
+
+def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
+    """Outside a hub everything but the state folder is unknown, and said to be so."""
+    given = os.environ if env is None else env
+    owner, _, workspace = given.get("GEARSHIFT_WORKSPACE", "").partition("/")
+    state_dir = Path(given.get("GEARSHIFT_STATE_DIR") or Path.home() / ".local/share/gearshift/state")
+    state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return LabEnvironment(
+        control_url=(given.get("GEARSHIFT_CONTROL_URL") or "").rstrip("/") or None,
+        owner=owner,
+        workspace=workspace,
+        machine=given.get("GEARSHIFT_MACHINE"),
+        devices=tuple(filter(None, given.get("GEARSHIFT_DEVICES", "").split(","))),
+        visible_chips=given.get("CUDA_VISIBLE_DEVICES"),
+        cpus=_number(given.get("GEARSHIFT_CPUS")),
+        memory_bytes=_whole(given.get("GEARSHIFT_MEMORY_BYTES")),
+        state_dir=state_dir,
+        restore=given.get("GEARSHIFT_RESTORE") or None,
+        token=given.get("JUPYTERHUB_API_TOKEN", ""),
+        state_key=signing_key(given, state_dir),
+    )
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text else None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text else None

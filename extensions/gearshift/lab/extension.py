@@ -1,0 +1,66 @@
+"""Puts the extension together: routes before the server's own, a restore at start where one is asked for.
+
+Importing it opens nothing and starts nothing, so a warm server may fork with it loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from jupyter_server.utils import url_path_join
+
+from gearshift.lab import environment as lab_environment
+from gearshift.lab.gate import Gate, held_routes
+from gearshift.lab.metrics import MetricsHandler, Sampler
+from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
+from gearshift.lab.restoring import Restorer
+from gearshift.lab.saving import Saver
+from gearshift.lab.state_routes import HealthHandler, PlanHandler, ReportHandler, RestoreHandler, SaveHandler
+from gearshift.model.errors import GearshiftError
+
+
+def extension_points() -> list[dict[str, str]]:
+    """What jupyter_server asks of the package."""
+    return [{"module": "gearshift.lab"}]
+
+
+def load_extension(server: Any) -> None:
+    """Called once by jupyter_server, after its own set-up and before it listens."""
+    environment = lab_environment.read()
+    gate = Gate()
+    restorer = Restorer(server, environment, gate)
+    app = server.web_app
+    app.settings["gearshift_gate"] = gate
+    base = app.settings["base_url"]
+    app.add_handlers(".*$", held_routes(base))
+    app.add_handlers(".*$", _own_routes(base, server, environment, restorer))
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    if environment.restore:
+        gate.hold()
+        server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment.restore)
+
+
+def _own_routes(base: str, server: Any, environment: Any, restorer: Restorer) -> list[Any]:
+    control, saver = ControlClient(environment), Saver(server, environment)
+    routes = [
+        (r"api/(.*)", ProxyHandler, {"control": control}),
+        (r"ticket", TicketHandler, {"control": control, "environment": environment}),
+        (r"metrics", MetricsHandler, {"sampler": Sampler(environment)}),
+        (r"health", HealthHandler, {"server": server, "restorer": restorer}),
+        (r"state/plan", PlanHandler, {"saver": saver}),
+        (r"state/save", SaveHandler, {"saver": saver}),
+        (r"state/restore", RestoreHandler, {"restorer": restorer}),
+        (r"state/report", ReportHandler, {"environment": environment}),
+    ]
+    return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
+
+
+async def _restore_at_start(server: Any, restorer: Restorer, gate: Gate, operation: str) -> None:
+    """Pages wait for it; control asks for its report. What fails is told there, and the server goes on empty."""
+    try:
+        await restorer.restore(operation)
+    except GearshiftError as error:
+        server.log.warning("Kernel state of %s: %s", operation, error.message)
+    finally:
+        gate.release()

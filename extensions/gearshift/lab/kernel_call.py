@@ -1,0 +1,102 @@
+"""Asks one kernel to plan, save or load, over a client session of our own, leaving no trace in the notebook.
+
+A client made by `km.client()` shares the manager's session identity and steals replies of pages (facts-lab, trap 13),
+so ours gets its own. The question is a user expression of an empty silent cell; the answer is a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+from jupyter_client.session import Session
+
+INTERRUPT_GRACE_S = 10.0
+_POLL_S = 0.05
+
+
+class KernelError(Exception):
+    """Why a kernel gave no report: `code` is `busy`, `dead`, `not_python`, `disk_full`, `refused` or `failed`."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+async def ask(manager: Any, what: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
+    """The report of the kernel; raises KernelError, also when it does not answer in time."""
+    with tempfile.TemporaryDirectory(prefix="ask-", dir=folder) as place:
+        answer = Path(place) / "answer.json"
+        request = {**what, "answer": str(answer), "until": time.time() + seconds}
+        call = f"__import__('gearshift.state.kernel', fromlist=['answer']).answer({json.dumps(request)!r}, globals())"
+        async with _client(manager) as client:
+            said = await _execute(client, call, seconds)
+        if said["status"] != "ok":
+            raise KernelError("failed", f"{said.get('ename')}: {said.get('evalue')}")
+        body: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in body:
+        raise KernelError(body["error"]["code"], body["error"]["text"])
+    report: dict[str, Any] = body["report"]
+    return report
+
+
+def check_kind(manager: Any) -> None:
+    """Only Python kernels hold variables that we know how to carry."""
+    spec = manager.kernel_spec
+    if spec is None or spec.language.lower() != "python":
+        raise KernelError("not_python", f"a kernel of the language {spec.language if spec else 'unknown'}")
+
+
+async def until_idle(manager: Any, seconds: float) -> None:
+    """Returns when the kernel runs nothing; KernelError(`busy`) past the deadline."""
+    deadline = time.monotonic() + seconds
+    while manager.execution_state == "busy":
+        if time.monotonic() > deadline:
+            raise KernelError("busy", f"a cell was still running after {seconds:g} s")
+        await asyncio.sleep(_POLL_S)
+
+
+async def interrupt(manager: Any, seconds: float) -> None:
+    """Interrupts the running cell and waits for it to end."""
+    await manager.interrupt_kernel()
+    await until_idle(manager, min(seconds, INTERRUPT_GRACE_S))
+
+
+@asynccontextmanager
+async def _client(manager: Any) -> AsyncIterator[Any]:
+    own = Session(key=manager.session.key, signature_scheme=manager.session.signature_scheme)
+    client = manager.client(session=own)
+    client.start_channels(iopub=False, stdin=False, hb=False, control=False)
+    try:
+        yield client
+    finally:
+        client.stop_channels()
+
+
+async def _execute(client: Any, expression: str, seconds: float) -> dict[str, Any]:
+    """The outcome of one expression."""
+    try:
+        reply = await client.execute(
+            "",
+            silent=True,
+            store_history=False,
+            allow_stdin=False,
+            stop_on_error=False,
+            user_expressions={"answer": expression},
+            reply=True,
+            timeout=seconds,
+        )
+    except (Empty, TimeoutError) as error:
+        raise KernelError("busy", f"the kernel did not answer within {seconds:g} s") from error
+    content: dict[str, Any] = reply["content"]
+    if content["status"] != "ok":
+        return content
+    outcome: dict[str, Any] = content["user_expressions"]["answer"]
+    return outcome

@@ -1,0 +1,103 @@
+"""The folder of one save: a signed list of the kernels and sessions that were there, a file per kernel, two reports."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gearshift.model.errors import fail
+
+KEPT_S = 7 * 24 * 3600
+FORMAT = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}\Z")
+
+
+@dataclass(frozen=True)
+class SavedSession:
+    """A notebook or console on a kernel."""
+
+    id: str
+    path: str
+    name: str
+    type: str
+    kernel_id: str
+
+
+@dataclass(frozen=True)
+class SavedKernel:
+    """A kernel; `file` is None when its variables were not saved."""
+
+    id: str
+    spec: str
+    file: str | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a restore brings back."""
+
+    operation: str
+    kernels: tuple[SavedKernel, ...]
+    sessions: tuple[SavedSession, ...]
+
+
+def folder_of(state_dir: Path, operation: str) -> Path:
+    """The folder of an operation; only plain names, so that no request reaches beside the state folder."""
+    if not isinstance(operation, str) or not _NAME.match(operation):
+        raise fail("bad_request", field="operation", value=operation, allowed=["an operation's id"])
+    return state_dir / operation
+
+
+def write(folder: Path, manifest: Manifest, key: bytes) -> None:
+    body = json.dumps({"format": FORMAT, **asdict(manifest)}, sort_keys=True)
+    write_json(folder / "manifest.json", {"body": body, "signature": _sign(key, body)})
+
+
+def read(folder: Path, key: bytes) -> Manifest:
+    """Raises `restore_failed` where there is none, or where it was changed."""
+    try:
+        outer = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        body, signature = str(outer["body"]), str(outer["signature"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise fail(
+            "restore_failed", machine="this machine", cause="nothing was saved under this operation"
+        ) from error
+    if not hmac.compare_digest(signature, _sign(key, body)):
+        raise fail("restore_failed", machine="this machine", cause="the list of kernels was changed")
+    found = json.loads(body)
+    kernels = tuple(SavedKernel(**kernel) for kernel in found["kernels"])
+    return Manifest(
+        found["operation"], kernels, tuple(SavedSession(**session) for session in found["sessions"])
+    )
+
+
+def write_json(path: Path, body: dict[str, Any]) -> None:
+    """Whole or not at all, for its owner only."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    fd = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump(body, file)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.rename(path)
+
+
+def forget_old(state_dir: Path, keep: str, now: float | None = None) -> None:
+    """Saves older than seven days go, except the one in hand."""
+    limit = (time.time() if now is None else now) - KEPT_S
+    for folder in state_dir.iterdir():
+        is_save = folder.name != keep and (folder / "manifest.json").is_file() and not folder.is_symlink()
+        if is_save and folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sign(key: bytes, body: str) -> str:
+    return hmac.new(key, body.encode(), hashlib.sha256).hexdigest()

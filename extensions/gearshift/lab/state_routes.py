@@ -1,0 +1,126 @@
+"""The routes of kernel state and of health: parse, check, one call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gearshift.lab import manifest
+from gearshift.lab.answering import Answering, signed_in
+from gearshift.lab.environment import LabEnvironment
+from gearshift.lab.restoring import LOAD_S, Restorer
+from gearshift.lab.saving import SAVE_S, Saver, SaveRequest
+from gearshift.model.errors import fail
+
+BUSY = ("wait", "interrupt", "leave")
+LONGEST_S = 24 * 3600.0
+
+
+class PlanHandler(Answering):
+    """POST: what would become of each variable of each kernel."""
+
+    def initialize(self, saver: Saver) -> None:
+        self.saver = saver
+
+    @signed_in
+    async def post(self) -> None:
+        await self.finish(await self.saver.plan())
+
+
+class SaveHandler(Answering):
+    """POST {operation, busy, leave_out, seconds}."""
+
+    def initialize(self, saver: Saver) -> None:
+        self.saver = saver
+
+    @signed_in
+    async def post(self) -> None:
+        await self.finish(await self.saver.save(save_request(self.body())))
+
+
+class RestoreHandler(Answering):
+    """POST {operation, seconds}."""
+
+    def initialize(self, restorer: Restorer) -> None:
+        self.restorer = restorer
+
+    @signed_in
+    async def post(self) -> None:
+        body = self.body()
+        await self.finish(await self.restorer.restore(_operation(body), _seconds(body, LOAD_S)))
+
+
+class ReportHandler(Answering):
+    """GET ?operation=: what was saved and restored under it."""
+
+    def initialize(self, environment: LabEnvironment) -> None:
+        self.environment = environment
+
+    @signed_in
+    async def get(self) -> None:
+        operation = self.get_query_argument("operation", "")
+        folder = manifest.folder_of(self.environment.state_dir, operation)
+        found = {name: _read(folder / f"{name}.json") for name in ("save", "restore")}
+        if found["save"] is None:
+            raise fail("not_found", field="operation", value=operation)
+        await self.finish({"operation": operation, "saved": found["save"], "restored": found["restore"]})
+
+
+class HealthHandler(Answering):
+    """GET: the server answers, its kernels, and what it restored."""
+
+    def initialize(self, server: Any, restorer: Restorer) -> None:
+        self.server, self.restorer = server, restorer
+
+    @signed_in
+    async def get(self) -> None:
+        kernels = [
+            {
+                "kernel_id": one,
+                "state": getattr(self.server.kernel_manager.get_kernel(one), "execution_state", None),
+            }
+            for one in self.server.kernel_manager.list_kernel_ids()
+        ]
+        await self.finish({"ok": True, "kernels": kernels, "restored_operation": self.restorer.done})
+
+
+def save_request(body: dict[str, Any]) -> SaveRequest:
+    """Refused whole with the field, its value and what is allowed."""
+    busy = body.get("busy", "wait")
+    if busy not in BUSY:
+        raise fail("bad_request", field="busy", value=busy, allowed=list(BUSY))
+    leave_out = body.get("leave_out", [])
+    if isinstance(leave_out, dict) and all(_are_names(names) for names in leave_out.values()):
+        parsed: Any = {kernel: tuple(names) for kernel, names in leave_out.items()}
+    elif _are_names(leave_out):
+        parsed = tuple(leave_out)
+    else:
+        raise fail("bad_request", field="leave_out", value=leave_out, allowed=["a list of names"])
+    return SaveRequest(_operation(body), busy, parsed, _seconds(body, SAVE_S))
+
+
+def _are_names(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(name, str) for name in found)
+
+
+def _operation(body: dict[str, Any]) -> str:
+    operation = body.get("operation")
+    if not isinstance(operation, str):
+        raise fail("bad_request", field="operation", value=operation, allowed=["an operation's id"])
+    return operation
+
+
+def _seconds(body: dict[str, Any], default: float) -> float:
+    seconds = body.get("seconds", default)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= LONGEST_S:
+        raise fail(
+            "bad_request", field="seconds", value=seconds, allowed=[f"more than 0, up to {LONGEST_S:g}"]
+        )
+    return float(seconds)
+
+
+def _read(path: Any) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        return None

@@ -1,0 +1,84 @@
+"""The kernel's end of plan, save and load: called by the server extension, answers through a file.
+
+A request is JSON: `do` (plan, save, load), `answer` (path of the file to write), `until` (epoch seconds after which the
+question is stale), and what the call needs. The kernel's namespace and history are left as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gearshift.state import key
+from gearshift.state.container import DiskFull, Refused, StateError
+from gearshift.state.loading import load
+from gearshift.state.refusal import told
+from gearshift.state.saving import plan, save
+
+KEY_ENV = "GEARSHIFT_STATE_KEY"
+
+
+def answer(request: str, ns: dict[str, Any]) -> str:
+    """Does what is asked, writes the answer, says `done`."""
+    asked: dict[str, Any] = json.loads(request)
+    _write(Path(asked["answer"]), _answer(asked, ns))
+    return "done"
+
+
+def signing_key(env: Mapping[str, str], folder: Path) -> bytes:
+    """The key that control gives a person's workspaces; without one, a key of the state folder."""
+    given = env.get(KEY_ENV)
+    return bytes.fromhex(given) if given else key.read(key.ensure(folder))
+
+
+def _answer(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
+    if time.time() > asked["until"]:
+        return _error("late", "the question came too late to be answered")
+    try:
+        return {"report": _CALLS[asked["do"]](asked, ns)}
+    except DiskFull as error:
+        return _error("disk_full", str(error))
+    except Refused as error:
+        return _error("refused", str(error))
+    except StateError as error:
+        return _error("failed", str(error))
+    except Exception as error:  # a fault of ours must reach the server as an answer, not as silence
+        return _error("failed", told(error))
+
+
+def _plan(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
+    return plan(ns, asked.get("leave_out", ())).to_json()
+
+
+def _save(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
+    path = Path(asked["path"])
+    secret = signing_key(os.environ, Path(asked["key_folder"]))
+    return save(ns, path, secret, asked.get("leave_out", ())).to_json()
+
+
+def _load(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
+    secret = signing_key(os.environ, Path(asked["key_folder"]))
+    return load(asked["path"], ns, secret).to_json()
+
+
+_CALLS: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {
+    "plan": _plan,
+    "save": _save,
+    "load": _load,
+}
+
+
+def _error(code: str, text: str) -> dict[str, Any]:
+    return {"error": {"code": code, "text": text}}
+
+
+def _write(path: Path, body: dict[str, Any]) -> None:
+    aside = path.with_suffix(".part")
+    fd = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump(body, file)
+    aside.rename(path)
