@@ -166,8 +166,12 @@ class Home:
 
     def create(self) -> None:
         """Make every folder with its mode; raises OSError where the box does not let us."""
+        for above in reversed(self.root.parents):
+            if not above.exists():
+                above.mkdir()
+                above.chmod(0o755)  # whatever the umask: other uids pass through
         for folder, mode in self._folders():
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             if folder.stat().st_mode & 0o7777 != mode:
                 folder.chmod(mode)
 

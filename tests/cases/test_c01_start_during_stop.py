@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from gearshift_testing.driving import Driver, until
 from gearshift_testing.evidence import intervals, trees_of, write_server_config
@@ -39,7 +40,7 @@ def test_c01_start_during_stop_is_queued_and_ends_in_ready(
     assert len(trees_of(cora, "work")) == 1
     kept = intervals(cora, "work")
     assert len(kept) == 3
-    for earlier, later in zip(kept, kept[1:], strict=False):
+    for earlier, later in pairwise(kept):
         assert earlier["closed_at"] <= later["opened_at"]
     assert kept[-1]["closed_at"] is None
     write_server_config(running, "cora", "")

@@ -20,11 +20,7 @@ def launched(driver: Driver, name: str) -> dict[str, Any]:
     tree = until(lambda: next(iter(trees_of(driver, name)), None), 10, "the tree")
     env = until(lambda: _env(driver, name), 20, "a kernel's environment")
     mine = [str(home_of(driver.product, driver.user)), home_of(driver.product, driver.user).name, driver.user]
-    kept = {}
-    for key, value in env.items():
-        for own in mine:
-            value = value.replace(own, "<me>")
-        kept[key] = value
+    kept = {key: _mine(value, mine) for key, value in env.items()}
     use = Groups(driver.product.home.cgroup).use(tree.name)
     assert use is not None
     return {"env": kept, "labels": {key: _mine(value, mine) for key, value in tree.labels.items()}}
@@ -53,7 +49,7 @@ def test_c06_a_failed_gpu_start_leaves_nothing_in_a_cpu_start(
 def differing(first: dict[str, str], second: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
     """Names whose values differ and are not a secret or a number of this start."""
     names = {name for name in {*first, *second} if not any(part in name for part in OWN)}
-    ignored = {"GEARSHIFT_STATE_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERHUB_SERVICE_URL", "GIT_PYTHON_REFRESH"}
+    ignored = {"GEARSHIFT_STATE_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERHUB_SERVICE_URL", "GEARSHIFT_TREE"}
     return {
         name: (first.get(name), second.get(name))
         for name in sorted(names - ignored)

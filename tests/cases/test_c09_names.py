@@ -12,8 +12,8 @@ from gearshift_testing.driving import Driver
 from gearshift_testing.evidence import home_of, trees_of
 from gearshift_testing.running import Running
 
-LONG = "a-person-with-a-long-name." * 3 + "x@example.com"
-USERS = ("_x@example.com", "-a", "A.C", "a.b", "a-b", "a_b", "a--b", "test1", "test11", LONG.ljust(90, "m"))
+LONG = "a-person-with-a-long-name." * 3 + "@example.com"
+USERS = ("_x@example.com", "-a", "A.C", "a.b", "a-b", "a_b", "a--b", "test1", "test11", LONG)
 LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
 
 
@@ -28,7 +28,8 @@ def test_c09_ten_people_with_odd_names_each_get_their_own(
         workspaces = list(pool.map(lambda driver: driver.start("work"), drivers))
     assert [one["state"] for one in workspaces] == ["ready"] * 10
     for driver in drivers:
-        assert write(driver).is_success
+        answer = write(driver)
+        assert answer.is_success, answer.text
     labels = [slug(user) for user in USERS]
     trees = [trees_of(driver, "work")[0].name for driver in drivers]
     for names in (labels, trees):

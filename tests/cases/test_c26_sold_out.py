@@ -16,6 +16,7 @@ def test_c26_the_third_of_two_is_told_at_once_what_is_free(person: Person) -> No
     first, second, third = person("otto"), person("olga"), person("omar")
     first.start("work", "gpu-1")
     second.start("work", "gpu-1")
+    third.get("me")
     asked = time.monotonic()
     refused = third.plan("start", name="work", spec=wanted("gpu-1"))
     assert time.monotonic() - asked < 2

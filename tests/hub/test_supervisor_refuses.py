@@ -66,6 +66,16 @@ def test_a_folder_that_is_a_file_is_refused(home: Home) -> None:
     assert "is not a folder" in said
 
 
+@pytest.mark.root
+def test_a_folder_that_other_users_cannot_enter_is_refused_for_root(home: Home) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root starts workspaces as others")
+    closed = home.root / "closed"
+    closed.mkdir(mode=0o700)
+    said = refused(up(Home(closed / "home")))
+    assert f"cannot enter {closed}" in said
+
+
 def test_a_folder_whose_path_is_too_long_for_sockets_is_refused(home: Home) -> None:
     said = refused(up(Home(home.root / ("long" * 25))))
     assert "too long" in said

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -79,9 +81,20 @@ def _folder(home: Home) -> IO[str]:
                 f"The disk of {home.root} has {free / 1e6:.0f} MB left, at least {LEAST_FREE / 1e6:.0f} MB are needed. "
                 "Free some space, or choose another folder with --home."
             )
+        _open_to_people(home.root, "choose another folder with --home or GEARSHIFT_HOME")
+        _open_to_people(Path(sys.executable), "install Gearshift in a folder that others may enter")
         return records.lock(home)
     except OSError as error:
         raise about_folder(Path(error.filename or home.root), error) from error
+
+
+def _open_to_people(path: Path, way_on: str) -> None:
+    """As root, workspaces run as other uids: they must be able to come here and to run our Python."""
+    if os.geteuid() != 0:
+        return
+    for folder in reversed(path.absolute().parents):
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            raise CannotStart(f"People's workspaces cannot enter {folder}, and so not {path}: {way_on}.")
 
 
 def _write(home: Home, ports: Ports) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def intervals(driver: Driver, name: str) -> list[dict[str, Any]]:
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         rows = database.execute(
-            "SELECT * FROM intervals WHERE subject = ? ORDER BY opened_at", (f"{driver.user}/{name}",)
+            "SELECT * FROM intervals WHERE subject = ? ORDER BY opened_at", (f"workspace:{driver.user}/{name}",)
         ).fetchall()
     return [dict(row) for row in rows]
 
@@ -46,9 +47,9 @@ def home_of(running: Running, user: str) -> Path:
 
 def write_server_config(running: Running, user: str, code: str) -> None:
     """The person's own server configuration: code that runs in their server, as them, while it starts."""
-    folder = home_of(running, user) / ".jupyter"
-    folder.mkdir(exist_ok=True)
-    folder.chmod(0o755)
-    file = folder / "jupyter_server_config.py"
+    home = home_of(running, user)
+    file = home / ".jupyter" / "jupyter_server_config.py"
+    file.parent.mkdir(exist_ok=True)
     file.write_text(code)
-    file.chmod(0o644)
+    for path in (file.parent, file):
+        shutil.chown(path, home.stat().st_uid, home.stat().st_gid)

@@ -85,7 +85,7 @@ class Running:
 
     def server(self, owner: str, name: str) -> str:
         """The address of a workspace's server."""
-        return f"{self.url}user/{quote(owner, safe='')}/{name}/"
+        return f"{self.url}user/{quote(owner, safe='@~')}/{name}/"
 
     def stop(self) -> int:
         """Ctrl-C; returns the exit status."""
