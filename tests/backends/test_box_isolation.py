@@ -42,12 +42,6 @@ print(json.dumps({name: attempt(act) for name, act in tries.items()}))
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[TestBox]:
-    with running_box() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def alice(box: TestBox) -> Person:
     return box.person("alice")
 
@@ -58,13 +52,14 @@ def bob(box: TestBox) -> Person:
 
 
 @pytest.fixture(scope="module")
-def server(box: TestBox, alice: Person) -> Server:
+def server(box: TestBox, alice: Person) -> Iterator[Server]:
     """A workspace of alice with a running kernel."""
     server = box.start_server(alice, "token-of-alice-5e1f")
     server.request("POST", "api/kernels", {"name": "python3"})
     runtime = Path(box.trees.runtime_dir(server.plan))
     wait_until(lambda: any(runtime.glob("kernel-*-ipc-*")), "the kernel listens on its sockets")
-    return server
+    yield server
+    box.trees.stop(server.handle.tree, 3.0)
 
 
 def test_another_person_reaches_no_process_and_no_file_of_a_workspace(
@@ -191,6 +186,17 @@ def test_a_home_below_tmp_stays_visible_though_tmp_is_private() -> None:
         assert where == carol.home
         assert count == "1"
         assert ".gitconfig" in rest
+
+
+def test_in_a_container_that_may_not_mount_people_still_have_uids_and_the_log_says_what_is_missing() -> None:
+    with running_box(through=("setpriv", "--bounding-set", "-sys_admin")) as box:
+        dave, erin = box.person("dave"), box.person("erin")
+        assert "trees share /tmp and see all processes: " in box.server.log.read_text()
+        handle, _ = box.run(dave, "import time; time.sleep(600)")
+        tried = json.loads(box.finish(erin, INTRUDER, str(handle.pid), dave.home))
+        for name in ("signal", "term", "ptrace", "/proc environ", "/proc mem", "/proc fd", dave.home):
+            assert tried[name] in {"Operation not permitted", "Permission denied"}, name
+        assert box.trees.alive(handle.tree)
 
 
 def test_a_home_of_another_uid_is_not_taken_over(box: TestBox, alice: Person) -> None:

@@ -6,12 +6,11 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from gearshift_hub.backends.local.limits import Limits
-from gearshift_testing.box import TestBox, running_box, wait_until
+from gearshift_testing.box import TestBox, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root: uids and cgroups")]
 
@@ -28,12 +27,6 @@ if len(sys.argv) > 1 and os.fork() == 0:      # the one that grows; what it maps
 print('up', flush=True)
 time.sleep(600)
 """
-
-
-@pytest.fixture(scope="module")
-def box() -> Iterator[TestBox]:
-    with running_box() as running:
-        yield running
 
 
 def test_a_tree_over_its_memory_limit_loses_a_process_and_no_other_tree_does(box: TestBox) -> None:

@@ -1,4 +1,4 @@
-"""The box without root: one uid, no control groups. Run as nobody when we are root."""
+"""The box without root: one uid, no control groups. Run as a uid of its own when we are root."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-Seen = dict[str, dict[str, Any]]
+UID = "28900"
+Seen = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def seen() -> Seen:
     script = Path(__file__).with_name("unprivileged_script.py")
-    drop = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 else []
+    drop = ["setpriv", "--reuid", UID, "--regid", UID, "--clear-groups"] if os.geteuid() == 0 else []
     support = Path(__file__).parents[1] / "support"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(support)}
     command = [*drop, sys.executable, str(script)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=100, env=environment, cwd="/", check=False
+        command, capture_output=True, text=True, timeout=200, env=environment, cwd="/", check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
@@ -31,7 +32,7 @@ def seen() -> Seen:
 def test_a_server_starts_answers_and_ends_politely(seen: Seen) -> None:
     server = seen["server_life"]
     print(f"\nwithout root: first HTTP 200 after {server['answered_after']:.3f} s")
-    assert server["answered_after"] < 2
+    assert server["answered_after"] < 10
     assert server["kernel"]
     assert server["exit_code"] == 0
     assert server["runtime_mode"] == "0o700"
@@ -70,4 +71,4 @@ def test_another_uid_is_refused_with_the_reason(seen: Seen) -> None:
 
 
 def test_the_end_of_the_fork_server_leaves_no_process(seen: Seen) -> None:
-    assert seen["left_at_the_end"] == 0
+    assert seen["left_at_the_end"] == []

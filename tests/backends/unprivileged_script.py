@@ -123,6 +123,15 @@ def _mine() -> set[int]:
     return found
 
 
+def _told(pid: int) -> str:
+    try:
+        stat = (Path("/proc") / str(pid) / "stat").read_text().split()
+        command = (Path("/proc") / str(pid) / "cmdline").read_text().split("\0")
+    except OSError:
+        return f"{pid} gone meanwhile"
+    return " ".join([*stat[:6], "start", stat[21], *command])[:300]
+
+
 PARTS: tuple[Callable[[TestBox], dict[str, Any]], ...] = (
     server_life, daemons, orphans_of_a_killed_keeper, limits, crash, refusal,
 )  # fmt: skip
@@ -133,7 +142,7 @@ def main() -> None:
     with running_box() as box:
         seen: dict[str, Any] = {part.__name__: part(box) for part in PARTS}
         box.run(box.person("ann"), DAEMONS)
-    seen["left_at_the_end"] = len(_mine() - before)
+    seen["left_at_the_end"] = [_told(pid) for pid in _mine() - before]
     sys.stdout.write(json.dumps(seen))
 
 

@@ -63,9 +63,10 @@ def free_port() -> int:
 
 @dataclass
 class ForkServer:
-    """The real fork server as a process of its own."""
+    """The real fork server as a process of its own; `through` is a command that starts it with less rights."""
 
     home: Home
+    through: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"]})
     process: subprocess.Popen[bytes] = field(init=False)
 
@@ -77,13 +78,8 @@ class ForkServer:
         return self.home.logs / "forkserver.log"
 
     def start(self) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "gearshift_hub.backends.local.forkserver",
-            "--home",
-            str(self.home.root),
-        ]
+        module = ["-m", "gearshift_hub.backends.local.forkserver", "--home", str(self.home.root)]
+        command = [*self.through, sys.executable, *module]
         with self.log.open("ab") as log:
             begins = log.tell()
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self.environment, cwd="/")
@@ -290,10 +286,10 @@ def hub_environment(person: Person, token: str, port: int, prefix: str, api: str
 
 
 @contextmanager
-def running_box(parent: str = "/var/tmp") -> Iterator[TestBox]:
+def running_box(parent: str = "/var/tmp", through: tuple[str, ...] = ()) -> Iterator[TestBox]:
     """A box with its fork server; nothing of it is left afterwards."""
     with home_folder(parent) as home:
-        server, hub = ForkServer(home), StandInHub()
+        server, hub = ForkServer(home, through), StandInHub()
         try:
             yield TestBox(home, server, Trees(home), hub)
         finally:

@@ -44,7 +44,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--home", type=Path, required=True, help="the deployment's folder (GEARSHIFT_HOME)")
     home = Home(parser.parse_args(argv).home)
     _drop_environment()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    log.setLevel(logging.INFO)
     _forget_own_surroundings()
     box = Box.of(home)
     box.records.prepare()
@@ -197,7 +198,9 @@ def _drop_environment() -> None:
 
 
 def _forget_own_surroundings() -> None:
-    """No folder of the caller on sys.path, no working directory that could vanish."""
+    """No folder of the caller on sys.path, no working directory that could vanish, no home whose files an import
+    could read (but some: a uid without a name has none, and modules ask for it)."""
+    os.environ["HOME"] = "/"
     here = os.getcwd()
     sys.path[:] = [entry for entry in sys.path if entry not in ("", here)]
     os.chdir("/")

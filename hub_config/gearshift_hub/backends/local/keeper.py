@@ -21,7 +21,9 @@ from . import firewall, process_table
 from .cgroups import Groups
 from .records import Record, Records
 
-SWEEP_SECONDS = 5.0
+SWEEP_SECONDS = 30.0
+CLEAN_SECONDS = 15.0
+"""How long a keeper is waited for. It takes milliseconds on a quiet box; a busy one must not be told a lie."""
 ROUND_SECONDS = 0.0002
 
 
@@ -71,7 +73,7 @@ def clean(box: Box, record: Record, exit_code: int | None) -> None:
     box.records.end(record.tree, exit_code)
 
 
-def end_tree(box: Box, record: Record, seconds: float = 3.0) -> None:
+def end_tree(box: Box, record: Record, seconds: float = CLEAN_SECONDS) -> None:
     """Kill a tree and see it cleaned up: by its keeper, or where that is gone, by us."""
     box.groups.kill(record.tree)
     process_table.send(record.pid, record.start, signal.SIGKILL)

@@ -28,8 +28,6 @@ from .request import Request, StartRefused
 
 __all__ = ["Handle", "StartRefused", "TreeInfo", "Trees", "Usage"]
 
-CLEAN_SECONDS = 1.0
-
 
 @dataclass(frozen=True)
 class Handle:
@@ -158,7 +156,7 @@ class Trees:
         if record is None or record.leads:
             return None
         if record.is_kept:
-            process_table.wait_for_end(record.keeper, record.keeper_start, CLEAN_SECONDS)
+            process_table.wait_for_end(record.keeper, record.keeper_start, keeper.CLEAN_SECONDS)
         return self._box.records.exit_code(tree)
 
     def trees(self) -> list[TreeInfo]:
@@ -202,7 +200,7 @@ class Trees:
         """Kill all of it, frozen or not; returns when nothing is left."""
         record = self._box.records.get(tree)
         if record is not None and not (self._box.records.ended(tree) and not record.is_kept):
-            keeper.end_tree(self._box, record, CLEAN_SECONDS)
+            keeper.end_tree(self._box, record)
 
     def freeze(self, tree: str) -> bool:
         """Make all of it stand still, with memory, sockets and files as they are. False: not possible here."""

@@ -39,8 +39,8 @@ def load() -> list[str]:
     for name in MODULES:
         try:
             importlib.import_module(name)
-        except ImportError:
-            missing.append(name)
+        except Exception as error:  # one broken extension must not keep everybody from starting
+            missing.append(f"{name} ({error!r})")
     with suppress(ImportError):
         send_kernel_answers_at_once()
     with suppress(ImportError):
