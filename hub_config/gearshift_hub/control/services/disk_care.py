@@ -30,7 +30,7 @@ UNDO = timedelta(days=disk_plans.UNDO_DAYS)
 
 async def forever(ctx: Context) -> None:
     """The loop; a fault on one disk is logged and the others are cared for."""
-    await _finish_made(ctx)
+    await finish_made(ctx)
     while True:
         await once(ctx)
         await ctx.clock.sleep(PERIOD_S)
@@ -138,7 +138,8 @@ async def finish(ctx: Context, disk: str) -> None:
         disk_records.tell(ctx, session, row, "disk.created")
 
 
-async def _finish_made(ctx: Context) -> None:
+async def finish_made(ctx: Context) -> None:
+    """Disks whose making was cut short by a kill."""
     with ctx.db.transaction() as session:
         begun = list(session.scalars(select(DiskRow.id).where(DiskRow.state == DiskState.MAKING)))
     for disk in begun:
