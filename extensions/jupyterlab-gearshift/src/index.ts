@@ -1,4 +1,35 @@
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Words } from './i18n.js';
-const p: JupyterFrontEndPlugin<void> = { id: 'jupyterlab-gearshift:plugin', autoStart: true, activate: () => { console.error(Words); } };
-export default [p];
+/** The plugins of this extension. */
+
+import { cellQueuePlugin } from './plugins/cellqueue.js';
+import { chipPlugin } from './plugins/chip.js';
+import { commandsPlugin } from './plugins/commands.js';
+import { connectionLostPlugin } from './plugins/connectionlost.js';
+import { consoleQueuePlugin } from './plugins/consolequeue.js';
+import { costPlugin } from './plugins/cost.js';
+import { datasetsPlugin } from './plugins/datasets.js';
+import { disksPlugin } from './plugins/disks.js';
+import { jobsPlugin } from './plugins/jobs.js';
+import { outputsPlugin } from './plugins/outputs.js';
+import { panelPlugin } from './plugins/panel.js';
+import { reattachPlugin } from './plugins/reattach.js';
+import { statePlugin } from './plugins/state.js';
+import { statusPlugin } from './plugins/status.js';
+import { switchingPlugin } from './plugins/switching.js';
+
+export default [
+  statePlugin,
+  panelPlugin,
+  chipPlugin,
+  statusPlugin,
+  commandsPlugin,
+  switchingPlugin,
+  disksPlugin,
+  datasetsPlugin,
+  jobsPlugin,
+  costPlugin,
+  outputsPlugin,
+  connectionLostPlugin,
+  cellQueuePlugin,
+  consoleQueuePlugin,
+  reattachPlugin
+];

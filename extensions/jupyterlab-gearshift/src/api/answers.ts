@@ -1,34 +1,32 @@
 /** The answers of control's API and of our server extension that are no records of the model. */
 
-import type { Disk, Entry, Image, Machine, Operation, Text } from './records.js';
+import type { Entry, Image, Machine } from './records.js';
 
 export interface Me {
   name: string;
   admin: boolean;
   workspace?: string | null;
   balance_nano: number;
+  /** What all that is open costs per hour now. */
+  rate_per_hour_nano: number;
   today_nano: number;
   month_nano: number;
   currency: string;
   currency_symbol?: string;
   language?: string;
+  idle_stop_after_hours?: number;
 }
 
-/** A machine with what is free now and, for one workspace, whether a switch to it is possible. */
+/** A machine with what is free now; the last fields compare it with where the workspace is. */
 export interface CatalogMachine extends Machine {
   free: number;
   total: number;
   price_per_hour_nano: number;
-  fits?: Fit | boolean | null;
-  change_nano?: number | null;
-  seconds?: number | null;
-  current?: boolean;
-}
-
-export interface Fit {
-  ok: boolean;
-  reason?: Text | string | null;
-  mode?: 'live' | 'restart' | 'refused' | null;
+  current: boolean | null;
+  runs_image: boolean | null;
+  /** A switch to it could be let in now, what the workspace holds given in exchange. */
+  fits: boolean | null;
+  change_per_hour_nano: number | null;
 }
 
 export interface Catalog {
@@ -70,6 +68,8 @@ export interface Variable {
   why_zh?: string | null;
   seconds?: number | null;
   rebuild?: string | null;
+  rebuild_zh?: string | null;
+  cells?: number[];
 }
 
 export interface KernelPlan {
@@ -80,18 +80,22 @@ export interface KernelPlan {
   variables: Variable[];
 }
 
+export interface SwitchSide {
+  machine: string;
+  image: string;
+  price_per_hour_nano: number;
+}
+
 export interface SwitchFigures {
-  mode: 'live' | 'restart' | 'refused';
+  mode: 'live' | 'restart';
+  from: SwitchSide;
+  to: SwitchSide;
   price_before_nano: number;
   price_after_nano: number;
-  price_per_hour_nano?: number;
-  seconds?: number | null;
-  availability?: { free: number; total: number } | null;
-  rollback?: 'frozen' | 'saved' | null;
-  kernels?: KernelPlan[];
-  machine?: string;
-  from_machine?: string;
-  reason?: string | null;
+  seconds: number;
+  availability: { free: number; total: number };
+  rollback: 'frozen' | 'saved';
+  kernels: KernelPlan[];
 }
 
 export interface Plan<F = Record<string, unknown>> {
@@ -102,14 +106,11 @@ export interface Plan<F = Record<string, unknown>> {
   expires_at: string;
 }
 
-export interface LedgerLine extends Omit<Entry, 'seq' | 'hash' | 'prev_hash'> {
-  seq?: number | null;
-  running?: boolean;
-  balance_nano?: number | null;
-}
+export type LedgerLine = Entry;
 
-export interface Today {
-  total_nano?: number;
+export interface Costs {
+  since: string;
+  total_nano: number;
   lines: CostLine[];
 }
 
@@ -119,23 +120,15 @@ export interface CostLine {
   machine: string;
   opened_at: string;
   closed_at: string | null;
-  seconds?: number;
   price_per_hour_nano: number;
   amount_nano: number;
 }
 
 export interface Integrity {
-  intact: boolean;
+  ok: boolean;
   entries: number;
   checked_at: string;
-  first_bad?: number | null;
-}
-
-export interface LogLine {
-  at?: string | null;
-  rank: number;
-  node?: number | null;
-  text: string;
+  first_bad: number | null;
 }
 
 export interface LogPage {
@@ -150,6 +143,9 @@ export interface MetricPoint {
   [name: string]: number | string | null;
 }
 
-export type Confirmed = Operation & { job?: string };
-
-export type { Disk, Operation };
+/** The read-only right to this workspace's events. */
+export interface Ticket {
+  ticket: string;
+  expires_at: string;
+  url?: string;
+}

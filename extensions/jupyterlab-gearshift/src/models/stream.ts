@@ -1,12 +1,7 @@
 /** One event stream from control: fetch-stream with the ticket in a header, resumed by event id, with back-off. */
 
+import type { Ticket } from '../api/answers.js';
 import { EventParser, type ServerEvent } from './sse.js';
-
-export interface Ticket {
-  ticket: string;
-  expires_at: string;
-  url?: string;
-}
 
 /** What the stream needs from outside; tests pass their own. */
 export interface StreamWorld {

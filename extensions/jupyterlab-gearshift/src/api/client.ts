@@ -1,0 +1,143 @@
+/** One method per thing that the front end asks of its server; shapes are settled here and nowhere else. */
+
+import type { Request } from '../request.js';
+import type {
+  Catalog,
+  Costs,
+  Integrity,
+  LedgerLine,
+  LogPage,
+  Me,
+  Metrics,
+  MetricPoint,
+  Plan,
+  Ticket
+} from './answers.js';
+import type { DatasetStatus, Disk, Job, Mode, Operation, Workspace } from './records.js';
+
+/** Control answers a list as such or as the one field of an object. */
+function list<T>(answer: unknown): T[] {
+  if (Array.isArray(answer)) {
+    return answer as T[];
+  }
+  const found = Object.values((answer ?? {})).find(Array.isArray);
+  return (found ?? []) as T[];
+}
+
+const part = encodeURIComponent;
+
+export class Client {
+  /** `workspace` is `owner/name`. */
+  constructor(
+    private readonly _request: Request,
+    readonly workspace: string
+  ) {
+    this._here = `api/workspaces/${workspace.split('/').map(part).join('/')}`;
+  }
+
+  me(): Promise<Me> {
+    return this._request('api/me');
+  }
+
+  machine(): Promise<Workspace> {
+    return this._request(this._here);
+  }
+
+  catalog(): Promise<Catalog> {
+    return this._request(`api/catalog?workspace=${part(this.workspace)}`);
+  }
+
+  metrics(): Promise<Metrics> {
+    return this._request('metrics');
+  }
+
+  health(): Promise<unknown> {
+    return this._request('health');
+  }
+
+  ticket(): Promise<Ticket> {
+    return this._request('ticket', { method: 'POST' });
+  }
+
+  async operations(): Promise<Operation[]> {
+    return list(await this._request(`api/operations?workspace=${part(this.workspace)}`));
+  }
+
+  operation(id: string): Promise<Operation> {
+    return this._request(`api/operations/${part(id)}`);
+  }
+
+  goBack(id: string): Promise<Operation> {
+    return this._request(`api/operations/${part(id)}/cancel`, { method: 'POST', press: true });
+  }
+
+  plan<F>(body: Record<string, unknown>): Promise<Plan<F>> {
+    return this._request('api/plans', { method: 'POST', body });
+  }
+
+  confirm<T>(plan: string): Promise<T> {
+    return this._request(`api/plans/${part(plan)}/confirm`, { method: 'POST', body: { press: true }, press: true });
+  }
+
+  async disks(): Promise<Disk[]> {
+    return list(await this._request('api/disks'));
+  }
+
+  newDisk(name: string, quota_bytes: number): Promise<Disk> {
+    return this._request('api/disks', { method: 'POST', body: { name, quota_bytes } });
+  }
+
+  share(disk: string, user: string, mode: Mode): Promise<Disk> {
+    return this._request(`api/disks/${part(disk)}/members/${part(user)}`, { method: 'PUT', body: { mode } });
+  }
+
+  attachDisk(disk: string, mode: Mode): Promise<unknown> {
+    return this._request(`${this._here}/disks`, { method: 'POST', body: { disk, mode } });
+  }
+
+  detachDisk(disk: string): Promise<unknown> {
+    return this._request(`${this._here}/disks/${part(disk)}`, { method: 'DELETE' });
+  }
+
+  async datasets(): Promise<DatasetStatus[]> {
+    return list(await this._request(`api/datasets?workspace=${part(this.workspace)}`));
+  }
+
+  attachDataset(dataset: string): Promise<unknown> {
+    return this._request(`${this._here}/datasets`, { method: 'POST', body: { dataset } });
+  }
+
+  detachDataset(dataset: string): Promise<unknown> {
+    return this._request(`${this._here}/datasets/${part(dataset)}`, { method: 'DELETE' });
+  }
+
+  async jobs(): Promise<Job[]> {
+    return list(await this._request('api/jobs'));
+  }
+
+  job(id: string): Promise<Job> {
+    return this._request(`api/jobs/${part(id)}`);
+  }
+
+  jobLog(id: string, rank: number, offset: number): Promise<LogPage> {
+    return this._request(`api/jobs/${part(id)}/logs?rank=${rank}&offset=${offset}`);
+  }
+
+  async jobMetrics(id: string): Promise<MetricPoint[]> {
+    return list(await this._request(`api/jobs/${part(id)}/metrics?points=600`));
+  }
+
+  costs(): Promise<Costs> {
+    return this._request('api/costs/today');
+  }
+
+  async ledger(from: string): Promise<LedgerLine[]> {
+    return list(await this._request(`api/ledger?from=${part(from)}`));
+  }
+
+  integrity(): Promise<Integrity> {
+    return this._request('api/ledger/verify');
+  }
+
+  private readonly _here: string;
+}

@@ -1,0 +1,134 @@
+/** What a confirmation says for each kind of plan: object, price or loss, and what survives. */
+
+import type { Plan } from '../../api/answers.js';
+import type { Words } from '../../i18n.js';
+import { numeric } from '../../models/progress.js';
+import type { Format } from '../context.js';
+
+export interface Description {
+  title: string;
+  text?: string;
+  rows: [string, string][];
+  note?: string;
+  press: string;
+  cancel?: string;
+  look: 'primary' | 'danger';
+  /** The person types this name first. */
+  type?: string;
+}
+
+type Describe = (figures: Record<string, unknown>, words: Words, format: Format, title: (id: string) => string) => Description;
+
+export function describe(plan: Plan, words: Words, format: Format, title: (id: string) => string): Description {
+  return (KINDS[plan.kind] ?? other)({ ...plan.body, ...plan.figures }, words, format, title);
+}
+
+const KINDS: Record<string, Describe> = {
+  stop: stop,
+  job: job,
+  cancel_job: cancelJob,
+  delete_disk: deleteDisk,
+  remove_member: removeMember
+};
+
+function stop(figures: Record<string, unknown>, { t, n }: Words, format: Format, title: (id: string) => string): Description {
+  const machine = title(text(figures['machine']) ?? '');
+  const jobs = list(figures['jobs']);
+  const price = numeric(figures['price_before_nano'] ?? figures['price_per_hour_before_nano']);
+  return {
+    title: t('Stop {machine}?', { machine }),
+    text: t('The kernel is saved first and can be restored for 7 days. Open files are saved.'),
+    rows: [
+      ...(price === null ? [] : [[t('Price now'), format.perHour(price)] as [string, string]]),
+      [t('Charging'), t('stops when the machine is confirmed gone')],
+      [t('Disks'), t('stay')],
+      ...(jobs.length ? [[t('Jobs'), n('{n} job goes on', '{n} jobs go on', jobs.length)] as [string, string]] : [])
+    ],
+    note: figures['busy'] || list(figures['busy_kernels']).length ? t('A cell is running and will be interrupted.') : undefined,
+    press: t('Stop'),
+    look: 'danger'
+  };
+}
+
+function job(figures: Record<string, unknown>, { t }: Words, format: Format, title: (id: string) => string): Description {
+  const spec = (figures['spec'] ?? {}) as Record<string, unknown>;
+  const nodes = numeric(figures['nodes'] ?? spec['nodes']) ?? 1;
+  const procs = numeric(figures['procs'] ?? spec['procs']) ?? 1;
+  const machine = title(text(figures['machine'] ?? spec['machine']) ?? '');
+  const price = numeric(figures['price_per_hour_nano']);
+  const cap = numeric(figures['max_cost_nano']);
+  const after = numeric(figures['balance_after_nano']);
+  const position = numeric((figures['queue'] as Record<string, unknown> | null)?.['position'] ?? figures['position']);
+  const sent = list(figures['sent'] ?? figures['sends'] ?? figures['variables']);
+  const rows: ([string, string] | null)[] = [
+    [t('Machines'), `${nodes} × ${machine}`],
+    procs > 1 ? [t('Processes on each'), String(procs)] : null,
+    price === null ? null : [t('Price'), t('{price}, per second', { price: format.perHour(price) })],
+    cap === null ? null : [t('Stop at the latest'), format.money(cap)],
+    after === null ? null : [t('After this'), t('balance about {amount}', { amount: format.money(after) })],
+    sent.length ? [t('Sent along'), sent.join(', ')] : null
+  ];
+  return {
+    title: t('Start job {name}?', { name: text(figures['name'] ?? spec['name']) ?? '' }),
+    rows: rows.filter((row): row is [string, string] => row !== null),
+    note: position ? t('{n} in line now; waiting is free.', { n: position }) : undefined,
+    press: t('Start job'),
+    look: 'primary'
+  };
+}
+
+function cancelJob(figures: Record<string, unknown>, { t }: Words, format: Format): Description {
+  const step = numeric(figures['step']);
+  const spent = numeric(figures['cost_nano'] ?? figures['spent_nano']);
+  return {
+    title: t('Cancel job {name}?', { name: text(figures['name']) ?? text(figures['job']) ?? '' }),
+    text: t('All its processes are ended. What was logged stays.'),
+    rows: [
+      ...(step === null ? [] : [[t('Step'), String(step)] as [string, string]]),
+      ...(spent === null ? [] : [[t('Spent'), format.money(spent)] as [string, string]])
+    ],
+    press: t('Cancel job'),
+    cancel: t('Keep running'),
+    look: 'danger'
+  };
+}
+
+function deleteDisk(figures: Record<string, unknown>, { t, n }: Words, format: Format): Description {
+  const name = text(figures['name']) ?? '';
+  const used = numeric(figures['used_bytes']);
+  const members = list(figures['members']);
+  return {
+    title: t('Delete {name}?', { name }),
+    rows: [
+      ...(used === null ? [] : [[t('Used'), format.bytes(used)] as [string, string]]),
+      [t('Members'), members.length ? n('{n} person uses it', '{n} people use it', members.length) : t('Nobody else uses it.')]
+    ],
+    note: t('It can be brought back for {n} days, then never.', { n: numeric(figures['undo_days']) ?? 7 }),
+    press: t('Delete'),
+    look: 'danger',
+    type: name
+  };
+}
+
+function removeMember(figures: Record<string, unknown>, { t }: Words): Description {
+  const stops = list(figures['stops']);
+  return {
+    title: t('Remove {user} from {name}?', { user: text(figures['user']) ?? '', name: text(figures['name']) ?? '' }),
+    text: t('The files stay. Access ends at once.'),
+    rows: stops.length ? [[t('Workspaces that are stopped'), stops.join(', ')]] : [],
+    press: t('Remove'),
+    look: 'danger'
+  };
+}
+
+function other(_figures: Record<string, unknown>, { t }: Words): Description {
+  return { title: t('Confirm?'), rows: [], press: t('Confirm'), look: 'danger' };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function list(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(item => (typeof item === 'string' ? item : String((item as { name?: string })?.name ?? ''))) : [];
+}

@@ -1,0 +1,203 @@
+/** What a job shows in each of its phases. */
+
+import * as React from 'react';
+
+import type { Job } from '../../api/records.js';
+import type { JobView } from '../../models/feed.js';
+import { count, metric, place } from '../../models/format.js';
+import { figuresOf, progressOf } from '../../models/progress.js';
+import { useFormat, useGearshift, useNow } from '../context.js';
+import { Bar, Note } from '../parts.js';
+import { useMachineTitle } from '../panel/Machine.js';
+import { Chart } from './Chart.js';
+import { Log } from './Log.js';
+import { Ranks } from './Ranks.js';
+
+interface PhaseProps {
+  job: Job;
+  view: JobView;
+  choose: (rank: number) => void;
+}
+
+const SHOWN_FIGURES = 4;
+
+export function Queued({ job }: { job: Job }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const title = useMachineTitle();
+  const { queue } = job;
+  const names = { n: job.spec.nodes, chip: title(job.spec.machine), m: job.spec.nodes, free: queue?.free ?? 0 };
+  return (
+    <div className="queue">
+      <div className="gs-num place">{queue ? place(queue.position, words.language) : '–'}</div>
+      <div className="gs-stack" style={{ gap: 4 }}>
+        <div className="gs-medium">{words.t('Needs {n} {chip} at once on {m} nodes; {free} are free now.', names)}</div>
+        <div className="gs-muted">
+          {queue?.after && `${words.t('Starts after {job} ends.', { job: queue.after })} `}
+          {words.t('All {n} start together or none does. Waiting is free.', { n: job.spec.nodes })}
+        </div>
+        <div className="gs-muted">{words.t('{price} once it runs.', { price: format.perHour(job.price_per_hour_nano) })}</div>
+      </div>
+    </div>
+  );
+}
+
+export function Running({ job, view, choose }: PhaseProps): React.ReactElement {
+  return (
+    <>
+      <StepLine job={job} />
+      <Figures job={job} />
+      <Charts job={job} view={view} />
+      {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
+      <Log rank={view.rank} text={view.log} failed={false} live />
+    </>
+  );
+}
+
+function StepLine({ job }: { job: Job }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const now = useNow();
+  const progress = progressOf(job);
+  if (!progress) {
+    return (
+      <div className="gs-muted">
+        {job.state === 'starting' ? words.t('Starting all ranks together…') : words.t('No step was reported yet.')}
+      </div>
+    );
+  }
+  const { step, steps, percent } = progress;
+  const ran = job.started_at ? (now - Date.parse(job.started_at)) / 1000 : 0;
+  const left = percent && percent < 100 ? (ran / percent) * (100 - percent) : 0;
+  return (
+    <div>
+      <div className="gs-row base" style={{ marginBottom: 6 }}>
+        <span className="gs-num">
+          {steps
+            ? words.t('Step {step} of {steps}', { step: count(step), steps: count(steps) })
+            : words.t('Step {step}', { step: count(step) })}
+        </span>
+        <span className="gs-spring" />
+        {percent !== null && (
+          <span className="gs-muted gs-num">
+            {Math.floor(percent)}%{left ? `, ${words.t('about {t} left', { t: format.duration(left) })}` : ''}
+          </span>
+        )}
+      </div>
+      {percent !== null && <Bar percent={percent} height="tall" />}
+    </div>
+  );
+}
+
+function Figures({ job }: { job: Job }): React.ReactElement | null {
+  const figures = figuresOf(job.metrics_last).slice(0, SHOWN_FIGURES);
+  if (!figures.length) {
+    return null;
+  }
+  return (
+    <div className="gs-card gs-facts">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <div className="gs-small gs-muted">{name}</div>
+          <div className="gs-num gs-medium">{metric(value)}</div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Charts({ job, view }: { job: Job; view: JobView }): React.ReactElement | null {
+  const names = figuresOf(job.metrics_last ?? (view.points[view.points.length - 1] as Record<string, unknown> | undefined))
+    .map(([name]) => name)
+    .slice(0, 2);
+  const steps = progressOf(job)?.steps ?? null;
+  if (view.points.length < 2 || !names.length) {
+    return null;
+  }
+  return (
+    <div className="charts">
+      {names.map((name, at) => (
+        <Chart key={name} name={name} points={view.points} steps={steps} tone={at === 0 ? 1 : 3} />
+      ))}
+    </div>
+  );
+}
+
+export function Failed({ job, view, choose }: PhaseProps): React.ReactElement {
+  const { words } = useGearshift();
+  const last = job.first_failure?.lines ?? [];
+  const own = view.rank === job.first_failure?.rank;
+  return (
+    <>
+      <Note tone="bad" icon="fail" more={why(job, words.t)}>
+        {failureSentence(job, words)}
+      </Note>
+      {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
+      <Log rank={view.rank} text={view.log || (own ? last.join('\n') : '')} failed live={false} />
+    </>
+  );
+}
+
+type T = (text: string, values?: Record<string, string | number>) => string;
+
+function failureSentence(job: Job, words: ReturnType<typeof useGearshift>['words']): string {
+  const { t } = words;
+  const failure = job.first_failure;
+  if (job.reason === 'did_not_join') {
+    return t('Not all nodes joined in time. All {m} nodes were given back.', { m: job.spec.nodes });
+  }
+  if (!failure || failure.rank === null) {
+    return failure?.message || t('Failed');
+  }
+  const time = new Date(failure.at).toTimeString().slice(0, 8);
+  const names = { r: failure.rank, n: failure.node ?? 0, time };
+  if (failure.signal !== null) {
+    return t('Rank {r} on node {n} failed first: signal {s} at {time}.', { ...names, s: failure.signal });
+  }
+  return t('Rank {r} on node {n} failed first: exit code {c} at {time}.', { ...names, c: failure.exit_code ?? '–' });
+}
+
+function why(job: Job, t: T): string {
+  if (job.reason === 'oom') {
+    return t('It ran out of memory, so it was not retried.');
+  }
+  if (job.reason === 'deadline' || job.reason === 'budget') {
+    return t('It reached its limit and was stopped.');
+  }
+  if (job.reason === 'lost' || job.reason === 'start_failed') {
+    return t('A fault of the machine, not of your code. Not charged.');
+  }
+  return t('A fault in the code, so it was not retried.');
+}
+
+export function Finished({ job, view, choose }: PhaseProps): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const progress = progressOf(job);
+  const figures = figuresOf(job.metrics_last).slice(0, 2);
+  const result = [
+    progress && words.t('Step {step}', { step: count(progress.step) }).toLowerCase(),
+    ...figures.map(([name, value]) => `${name} ${metric(value)}`)
+  ].filter(Boolean);
+  return (
+    <>
+      <div className="charts">
+        <div>{figures[0] && <Chart name={figures[0][0]} points={view.points} steps={progress?.steps ?? null} tone={1} />}</div>
+        <dl className="gs-dl" style={{ alignContent: 'start' }}>
+          {result.length > 0 && (
+            <>
+              <dt>{words.t('Result')}</dt>
+              <dd className="gs-num">{result.join(', ')}</dd>
+            </>
+          )}
+          <dt>{words.t('Cost')}</dt>
+          <dd className="gs-num">{format.money(job.cost_nano)}</dd>
+          <dt>{words.t('Ran on')}</dt>
+          <dd>{job.spec.image}</dd>
+        </dl>
+      </div>
+      {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
+      <Log rank={view.rank} text={view.log} failed={false} live={false} />
+    </>
+  );
+}

@@ -1,0 +1,216 @@
+/** Switch, first part: the machines with what is free, what fits, time and price. Nothing happens yet. */
+
+import * as React from 'react';
+
+import type { CatalogMachine } from '../../api/answers.js';
+import { useFormat, useGearshift, useNow, usePart, useStore } from '../context.js';
+import { Button, Fetched, StateWord } from '../parts.js';
+import { CancelButton, DialogBody } from '../dialog.js';
+import { useRoving } from '../roving.js';
+
+interface ChooseProps {
+  selected: string | null;
+  select: (machine: string) => void;
+  close: () => void;
+  next: () => void;
+}
+
+export function Choose(props: ChooseProps): React.ReactElement {
+  const { store, words } = useGearshift();
+  const catalog = usePart('catalog');
+  React.useEffect(() => void store.load('catalog'), [store]);
+  return (
+    <DialogBody
+      title={words.t('Switch machine')}
+      close={props.close}
+      say={words.t('Next: a plan of every variable. Nothing happens yet.')}
+      buttons={
+        <>
+          <CancelButton onClick={props.close} />
+          <Button
+            look="primary"
+            size="large"
+            closed={props.selected ? null : words.t('Choose a machine first.')}
+            onClick={props.next}
+          >
+            {words.t('Show plan')}
+          </Button>
+        </>
+      }
+    >
+      <Fetched part={catalog} what={words.t('Loading machines…')} retry={() => void store.load('catalog')}>
+        {({ machines }) => <Machines machines={machines} {...props} />}
+      </Fetched>
+      <Age at={catalog.at} />
+    </DialogBody>
+  );
+}
+
+function Age({ at }: { at: number | null }): React.ReactElement | null {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const now = useNow();
+  if (at === null) {
+    return null;
+  }
+  return (
+    <div className="gs-small gs-muted" style={{ marginTop: 8 }}>
+      {words.t('Live inventory, {t} ago. Prices include CPU and RAM.', { t: format.duration((now - at) / 1000) })}
+    </div>
+  );
+}
+
+function Machines({ machines, selected, select, next }: { machines: CatalogMachine[] } & ChooseProps): React.ReactElement {
+  const { words } = useGearshift();
+  const ref = useRoving<HTMLDivElement>({ choose: true });
+  const same = machines.filter(machine => machine.runs_image !== false);
+  const other = machines.filter(machine => !same.includes(machine));
+  const keys = (event: React.KeyboardEvent): void => {
+    if (event.key === 'Enter' && (event.target as HTMLElement).tagName === 'INPUT' && selected) {
+      event.preventDefault();
+      next();
+    }
+  };
+  const row = (machine: CatalogMachine): React.ReactElement => (
+    <MachineRow
+      key={machine.id}
+      machine={machine}
+      on={machine.id === selected}
+      select={() => select(machine.id)}
+    />
+  );
+  return (
+    <div
+      ref={ref}
+      className="gs-card cut"
+      role="radiogroup"
+      tabIndex={-1}
+      aria-label={words.t('Machine')}
+      onKeyDown={keys}
+    >
+      <table className="gs-table dense">
+        <Head />
+        <tbody>
+          {same.map(row)}
+          {other.length > 0 && (
+            <tr className="group">
+              <td />
+              <td colSpan={5}>{words.t('Other chips: need another image, so cells are re-run instead of copied')}</td>
+            </tr>
+          )}
+          {other.map(row)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Head(): React.ReactElement {
+  const { words } = useGearshift();
+  return (
+    <thead>
+      <tr>
+        <td />
+        <th scope="col">{words.t('Machine')}</th>
+        <th scope="col">{words.t('Free now')}</th>
+        <th scope="col">{words.t('Fits this kernel')}</th>
+        <th scope="col" className="gs-r">
+          {words.t('Per hour')}
+        </th>
+        <th scope="col" className="gs-r">
+          {words.t('Change')}
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+function MachineRow(props: { machine: CatalogMachine; on: boolean; select: () => void }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const { machine, on } = props;
+  const closed = !isOpen(machine, useFit(machine));
+  const change = machine.change_per_hour_nano;
+  const id = `gs-machine-${machine.id}`;
+  return (
+    // The radio in the row is what is operated; a press anywhere in the row is a convenience of the mouse.
+     
+    <tr className={on ? 'on' : closed ? 'off' : ''} onClick={closed ? undefined : props.select}>
+      <td style={{ width: 22 }}>
+        <input
+          type="radio"
+          name="gs-machine"
+          value={machine.id}
+          checked={on}
+          disabled={closed}
+          data-roving={closed ? undefined : words.pick(machine.title)}
+          aria-labelledby={id}
+          onChange={props.select}
+        />
+      </td>
+      <th scope="row" id={id}>
+        <span>{words.pick(machine.title)}</span> {machine.simulated && <span className="gs-tag">{words.t('simulated')}</span>}
+        <div className="sub">
+          {machine.cores_milli / 1000} vCPU · {format.bytes(machine.memory_bytes)}
+        </div>
+      </th>
+      <td>
+        <Free machine={machine} />
+      </td>
+      <td>
+        <Fits machine={machine} />
+      </td>
+      <td className="gs-r">{format.money(machine.price_per_hour_nano)}</td>
+      <td className="gs-r">{machine.current || change === null ? '' : format.money(change, { signed: true })}</td>
+    </tr>
+  );
+}
+
+function Free({ machine }: { machine: CatalogMachine }): React.ReactElement {
+  const { words } = useGearshift();
+  if (!machine.current && machine.fits === false) {
+    return (
+      <StateWord tone="idle" icon="none">
+        {words.t('Sold out')}
+      </StateWord>
+    );
+  }
+  return <>{words.t('{free} of {total} free', { free: machine.free, total: machine.total })}</>;
+}
+
+/** Does what the kernels use now fit into the machine? null where their use is not known. */
+export function useFit(machine: CatalogMachine): { ok: boolean; used: number } | null {
+  const used = useStore(state => state.metrics.value?.memory_bytes ?? null);
+  return used === null ? null : { ok: used <= machine.memory_bytes, used };
+}
+
+/** Can this machine be chosen: it is another one, there is room for it, and the kernels fit. */
+export function isOpen(machine: CatalogMachine, fit: { ok: boolean } | null): boolean {
+  return !machine.current && (machine.fits ?? machine.free > 0) && fit?.ok !== false;
+}
+
+function Fits({ machine }: { machine: CatalogMachine }): React.ReactElement | null {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const fit = useFit(machine);
+  const have = format.bytes(machine.memory_bytes);
+  if (machine.current) {
+    return (
+      <StateWord tone="idle" icon="ring">
+        {words.t('You are here')}
+      </StateWord>
+    );
+  }
+  if (fit && !fit.ok) {
+    return (
+      <StateWord tone="bad" icon="none">
+        {words.t('Too small: needs {need}, has {have}', { need: format.bytes(fit.used), have })}
+      </StateWord>
+    );
+  }
+  return (
+    <StateWord tone="good" icon="ok">
+      {fit ? words.t('Fits: {used} of {have} of memory', { used: format.bytes(fit.used), have }) : words.t('Fits')}
+    </StateWord>
+  );
+}

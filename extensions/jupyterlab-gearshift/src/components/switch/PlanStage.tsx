@@ -1,0 +1,227 @@
+/** Switch, second part: from and to, four facts, and what becomes of every variable. The press is here. */
+
+import * as React from 'react';
+
+import type { CatalogMachine, SwitchFigures } from '../../api/answers.js';
+import { Icon } from '../../icons.js';
+import type { BusyWay, Stage, SwitchFlow } from '../../models/switchflow.js';
+import { lostOf, rowsOf } from '../../models/variables.js';
+import { useClosed, useFormat, useGearshift, useNow, useSignal } from '../context.js';
+import { Button, Note } from '../parts.js';
+import { CancelButton, ConfirmButton, DialogBody } from '../dialog.js';
+import { useMachine } from '../panel/Machine.js';
+import { Variables } from './Variables.js';
+
+interface PlanStageProps {
+  stage: Extract<Stage, { at: 'plan' }>;
+  flow: SwitchFlow;
+  close: () => void;
+}
+
+export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactElement {
+  const { plan } = stage;
+  const { words } = useGearshift();
+  const { figures } = plan;
+  const to = useMachine(figures.to.machine);
+  const from = useMachine(figures.from.machine);
+  const rows = React.useMemo(() => rowsOf(figures.kernels), [figures]);
+  const lost = React.useMemo(() => lostOf(rows), [rows]);
+  const [agreed, setAgreed] = React.useState(false);
+  const leaveOut = useSignal(flow.changed, () => flow.leaveOut);
+  const closed = useClosed();
+  const expired = useExpiry(plan.expires_at, flow.renew);
+  const why =
+    closed ??
+    (lost.length && !agreed ? words.t('Tick that you can do without what would be lost.') : null);
+  const name = words.pick(to?.title) || figures.to.machine;
+  return (
+    <DialogBody
+      title={words.t('Switch machine: plan')}
+      close={close}
+      say={<Pledge figures={figures} to={name} from={words.pick(from?.title)} copied={rows.filter(row => row.kind === 'copy').length} />}
+      buttons={
+        <>
+          <Button look="plain" size="large" onClick={flow.choose}>
+            {words.t('Back')}
+          </Button>
+          <CancelButton onClick={close} />
+          <ConfirmButton closed={why} busy={stage.busy} shown={plan.id} onConfirm={() => void flow.confirm(plan)}>
+            {words.t('Switch to {machine}', { machine: name })}
+          </ConfirmButton>
+        </>
+      }
+    >
+      {stage.note && (
+        <div style={{ marginBottom: 12 }}>
+          <Note tone="warn" icon="warn" role="alert">
+            {stage.note}
+          </Note>
+        </div>
+      )}
+      <Shift from={from} to={to} figures={figures} />
+      <Facts figures={figures} />
+      {figures.kernels.some(kernel => kernel.busy) && <Busy flow={flow} />}
+      {figures.mode === 'live' ? (
+        <Note icon="info">{words.t('Only CPU and memory change: the kernel runs on and nothing is copied.')}</Note>
+      ) : (
+        <Variables rows={rows} leaveOut={leaveOut} setLeaveOut={flow.setLeaveOut} />
+      )}
+      {lost.length > 0 && <Lost names={lost.map(row => row.name)} agreed={agreed} setAgreed={setAgreed} />}
+      <p className="gs-small gs-muted" style={{ margin: '10px 0 0' }}>
+        {expired}
+      </p>
+    </DialogBody>
+  );
+}
+
+/** A plan holds two minutes; then it is made anew in place. */
+function useExpiry(expiresAt: string, renew: () => void): string {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const left = (Date.parse(expiresAt) - useNow()) / 1000;
+  const over = left <= 0;
+  React.useEffect(() => {
+    if (over) {
+      renew();
+    }
+  }, [over, renew]);
+  return words.t('These figures hold for {t}; then they are read again.', { t: format.duration(Math.max(0, left)) });
+}
+
+function Pledge(props: { figures: SwitchFigures; to: string; from: string; copied: number }): React.ReactElement | null {
+  const { words } = useGearshift();
+  const { figures, to, from, copied } = props;
+  if (figures.mode !== 'restart') {
+    return null;
+  }
+  return figures.rollback === 'frozen' ? (
+    <>
+      {words.t(
+        'Nothing stops until {new} is reserved. {old} is only paused until {new} has passed its check: if any step fails you go on there as if nothing had happened.',
+        { new: to, old: from }
+      )}
+    </>
+  ) : (
+    <>
+      {words.t(
+        'Nothing stops until {new} is reserved. If any step fails you are back on {old} with the {n} variables that were saved.',
+        { new: to, old: from, n: copied }
+      )}
+    </>
+  );
+}
+
+function Shift(props: { from: CatalogMachine | null; to: CatalogMachine | null; figures: SwitchFigures }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const { from, to, figures } = props;
+  const change = figures.price_after_nano - figures.price_before_nano;
+  return (
+    <div className="gs-shift">
+      <Side label={words.t('Now')} machine={from} price={format.perHour(figures.price_before_nano)} />
+      <Icon name="right" size={20} />
+      <Side
+        className="to"
+        label={words.t('After the switch')}
+        machine={to}
+        price={
+          <>
+            {format.perHour(figures.price_after_nano)}{' '}
+            <span className="gs-muted">({format.money(change, { signed: true })})</span>
+          </>
+        }
+      />
+    </div>
+  );
+}
+
+function Side(props: { className?: string; label: string; machine: CatalogMachine | null; price: React.ReactNode }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const { machine } = props;
+  return (
+    <div className={props.className}>
+      <div className="gs-small gs-muted">{props.label}</div>
+      <div className="gs-row base">
+        <span className="gs-strong gs-clip">{words.pick(machine?.title)}</span>
+        {machine?.simulated && <span className="gs-tag">{words.t('simulated')}</span>}
+        <span className="gs-spring" />
+        <span className="gs-num">{props.price}</span>
+      </div>
+      {machine && (
+        <div className="gs-small gs-muted">
+          {machine.cores_milli / 1000} vCPU · {format.bytes(machine.memory_bytes)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Facts({ figures }: { figures: SwitchFigures }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const { availability } = figures;
+  return (
+    <div className="gs-card gs-facts" style={{ margin: '12px 0' }}>
+      <Fact label={words.t('Takes')} note={words.t('the old price until the check has passed')}>
+        {words.t('about {t}', { t: format.duration(figures.seconds) })}
+      </Fact>
+      <Fact label={words.t('Price')} note={words.t('per second, from the moment of the switch')}>
+        {format.money(figures.price_before_nano)} → {format.perHour(figures.price_after_nano)}
+      </Fact>
+      <Fact label={words.t('Availability')} note={words.t('reserved before anything stops')}>
+        {words.t('{free} of {total} free', { ...availability })}
+      </Fact>
+      <Fact label={words.t('If a step fails')} note={figures.rollback === 'frozen' ? words.t('the old machine is only paused') : words.t('what was saved is loaded again')}>
+        {words.t('you go on where you were')}
+      </Fact>
+    </div>
+  );
+}
+
+function Fact(props: { label: string; note: string; children: React.ReactNode }): React.ReactElement {
+  return (
+    <div>
+      <div className="gs-small gs-muted">{props.label}</div>
+      <div className="gs-num gs-medium">{props.children}</div>
+      <div className="gs-small gs-muted">{props.note}</div>
+    </div>
+  );
+}
+
+/** A cell is running: wait for its end, or interrupt it. */
+function Busy({ flow }: { flow: SwitchFlow }): React.ReactElement {
+  const { words } = useGearshift();
+  const way = useSignal(flow.changed, () => flow.busyWay);
+  const choice = (value: BusyWay, label: string): React.ReactElement => (
+    <label className="gs-check">
+      <input type="radio" name="gs-busy" checked={way === value} onChange={() => flow.setBusyWay(value)} />
+      <span>{label}</span>
+    </label>
+  );
+  return (
+    <div className="gs-stack" style={{ marginBottom: 12, gap: 4 }} role="radiogroup" aria-label={words.t('A cell is running.')}>
+      <Note tone="warn" icon="warn">
+        {words.t('A cell is running.')}
+      </Note>
+      {choice('wait', words.t('Switch when it ends'))}
+      {choice('interrupt', words.t('Interrupt and switch'))}
+    </div>
+  );
+}
+
+function Lost(props: { names: string[]; agreed: boolean; setAgreed: (agreed: boolean) => void }): React.ReactElement {
+  const { words } = useGearshift();
+  const names = props.names.join(words.language === 'zh' ? '、' : ', ');
+  return (
+    <div className="gs-stack" style={{ marginTop: 12 }}>
+      <Note tone="warn" icon="warn" more={words.t('To continue, confirm that you can do without it.')}>
+        {words.t('{var} will be lost: no cell can rebuild it.', { var: names })}
+      </Note>
+      <label className="gs-check">
+        <input type="checkbox" checked={props.agreed} onChange={event => props.setAgreed(event.target.checked)} />
+        <span>{words.t('I can do without {var}', { var: names })}</span>
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+/** Jobs: their view, cancelling, and confirming the plan that a magic proposed. */
+
+import { ILayoutRestorer, type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import * as React from 'react';
+
+import { ConfirmDialog } from '../components/confirm/ConfirmDialog.js';
+import { showGearshiftDialog } from '../components/dialog.js';
+import { JobsView } from '../components/views/JobsView.js';
+import { jobsIcon } from '../icons.js';
+import { Commands, IGearshift } from '../tokens.js';
+import { addView } from './mainarea.js';
+
+const NARROW = 430;
+
+export const jobsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyterlab-gearshift:jobs',
+  description: 'Jobs in the main area.',
+  autoStart: true,
+  requires: [IGearshift],
+  optional: [ILayoutRestorer],
+  activate: (app, gearshift: IGearshift, restorer: ILayoutRestorer | null) => {
+    if (!gearshift.active) {
+      return;
+    }
+    const { t } = gearshift.words;
+    addView(app, gearshift, {
+      command: Commands.jobs,
+      id: 'gearshift-jobs',
+      argument: 'job',
+      label: t('Open Jobs'),
+      title: t('Jobs'),
+      caption: t('Your jobs, running ones first'),
+      icon: jobsIcon,
+      restorer,
+      draw: choice => React.createElement(JobsView, { choice })
+    });
+    addCancel(gearshift);
+  }
+};
+
+function addCancel(gearshift: IGearshift): void {
+  const { commands, store, words } = gearshift;
+  commands.addCommand(Commands.cancelJob, {
+    label: words.t('Cancel…'),
+    describedBy: { args: { type: 'object', properties: { job: { type: 'string' } } } },
+    execute: args => {
+      const body = { kind: 'cancel_job', job: args['job'] as string };
+      const heading = words.t('Cancel job?');
+      return showGearshiftDialog(gearshift, { title: heading, width: NARROW }, ({ close }) =>
+        React.createElement(ConfirmDialog, { close, body, heading, done: () => void store.load('jobs') })
+      );
+    }
+  });
+}

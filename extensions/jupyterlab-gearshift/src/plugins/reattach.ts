@@ -1,0 +1,50 @@
+/** During a switch: cells wait. After it: sessions and kernels are taken up again and everything is read anew. */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker } from '@jupyterlab/notebook';
+
+import type { Operation } from '../api/records.js';
+import { answers, reattach, type Attached } from '../models/reattach.js';
+import { IGearshift } from '../tokens.js';
+
+export const reattachPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyterlab-gearshift:reattach',
+  description: 'Takes kernels up again after a switch, without a reload.',
+  autoStart: true,
+  requires: [IGearshift],
+  optional: [INotebookTracker, IConsoleTracker],
+  activate: (app, gearshift: IGearshift, notebooks: INotebookTracker | null, consoles: IConsoleTracker | null) => {
+    const panels = (): Attached[] => {
+      const found: Attached[] = [];
+      notebooks?.forEach(({ sessionContext, context }) => found.push({ path: context.path, sessionContext }));
+      consoles?.forEach(({ sessionContext }) => found.push({ path: sessionContext.path, sessionContext }));
+      return found;
+    };
+    let held: Operation | null = null;
+    gearshift.store.changed.connect(() => {
+      const running = gearshift.store.running;
+      if (running?.kind === 'switch') {
+        held = running;
+        gearshift.gate.close();
+        return;
+      }
+      const ended = held && gearshift.store.state.operations.value?.find(op => op.id === held?.id);
+      if (ended) {
+        held = null;
+        void comeBack(app, gearshift, panels()).finally(() => gearshift.gate.open());
+      }
+    });
+  }
+};
+
+async function comeBack(app: JupyterFrontEnd, gearshift: IGearshift, panels: Attached[]): Promise<void> {
+  const { client, feeds, meters, store } = gearshift;
+  meters.reset();
+  if (!(await answers(() => client.health()))) {
+    return;
+  }
+  await reattach(app.serviceManager.sessions, panels);
+  await store.loadAll(['me', 'machine', 'catalog', 'metrics', 'operations', 'disks', 'datasets', 'jobs']);
+  feeds.reload();
+}
