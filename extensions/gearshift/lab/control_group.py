@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def own_group(listing: Path, mount: Path) -> Group | None:
         for name in controllers.split(","):
             folder = mount / controllers / path.lstrip("/") if name else mount / path.lstrip("/")
             other = mount / name / path.lstrip("/") if name else mount / "unified" / path.lstrip("/")
-            found = next((place for place in (folder, other) if place.is_dir()), None)
+            found = next((place for place in (folder, other) if os.access(place, os.R_OK | os.X_OK)), None)
             if found is not None:
                 folders[name] = found
     group = Group(folders)
