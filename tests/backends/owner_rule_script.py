@@ -8,6 +8,7 @@ import socket
 import subprocess
 
 from gearshift_hub.backends.local import firewall
+from gearshift_testing.box import TestBox, free_port, running_box, wait_until
 
 OWNER, OTHER = 28001, 28002
 
@@ -24,7 +25,22 @@ def main() -> None:
         firewall.open_ports(OWNER, [port])
         firewall.open_ports(OWNER, [port])
         opened = {str(uid): _connect_as(uid, port) for uid in (OWNER, OTHER, 0)}
-    print(json.dumps([closed, opened]))
+    with running_box() as box:
+        job = _job_with_a_private_port(box)
+    print(json.dumps([closed, opened, job]))
+
+
+def _job_with_a_private_port(box: TestBox) -> dict[str, str]:
+    """Who reaches a job's port while it runs, and whether a rule is left afterwards."""
+    owner, port = box.person("ann"), free_port()
+    code = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); "
+    code += "print('up', flush=True); time.sleep(600)"
+    handle, log = box.run(owner, code, str(port), private_ports=[port])
+    wait_until(lambda: "up" in log.read_text(), "the job listens")
+    seen = {"owner": _connect_as(owner.uid, port), "other": _connect_as(owner.uid + 1, port)}
+    box.trees.stop(handle.tree, 1.0)
+    rules = subprocess.run(["iptables", "-S", "OUTPUT"], capture_output=True, text=True, check=True).stdout
+    return seen | {"left": "rule" if str(port) in rules else "nothing"}
 
 
 def _connect_as(uid: int, port: int) -> str:

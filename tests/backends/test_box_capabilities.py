@@ -85,10 +85,15 @@ def test_a_port_is_closed_to_every_uid_but_its_owners(found: capabilities.Capabi
         return
     script = Path(__file__).with_name("owner_rule_script.py")
     command = ["unshare", "--net", sys.executable, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    closed, opened = json.loads(done.stdout)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1] / "support")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=environment, cwd="/", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    closed, opened, job = json.loads(done.stdout)
     assert closed == {"28001": "open", "28002": "refused", "0": "refused"}
     assert opened == {"28001": "open", "28002": "open", "0": "open"}
+    assert job == {"owner": "open", "other": "refused", "left": "nothing"}
 
 
 def test_without_root_the_firewall_says_why_not() -> None:

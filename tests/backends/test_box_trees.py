@@ -167,6 +167,12 @@ def test_a_tree_whose_keeper_was_killed_gets_another_and_is_stopped_whole(box: T
     assert box.inside.records.ended(handle.tree)
 
 
+def test_an_interrupt_from_a_terminal_ends_nothing(box: TestBox) -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        box.server.process.send_signal(number)
+    assert box.finish(box.person("alice"), "print('still here')") == "still here\n"
+
+
 def test_a_second_fork_server_on_the_same_home_refuses(box: TestBox) -> None:
     command = [sys.executable, "-m", "gearshift_hub.backends.local.forkserver", "--home", str(box.home.root)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)

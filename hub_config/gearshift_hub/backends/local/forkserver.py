@@ -36,7 +36,7 @@ LOCK_NAME = "forkserver.lock"
 
 
 class EndAsked(Exception):
-    """SIGTERM or SIGINT arrived."""
+    """SIGTERM arrived."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,9 +53,12 @@ def main(argv: list[str] | None = None) -> int:
     if lock is None:
         log.error("another fork server serves %s", home.root)
         return 3
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ask_end)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _ask_end)
+    for number in (
+        signal.SIGINT,
+        signal.SIGHUP,
+    ):  # a terminal's Ctrl-C is for the supervisor, which saves first
+        signal.signal(number, signal.SIG_IGN)
     syscalls.become_subreaper()
     listener = _listen(home)
     try:
