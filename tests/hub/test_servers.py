@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 from gearshift_hub.backends.local.processes import Trees
 from gearshift_testing.driving import Driver, until
+from gearshift_testing.evidence import server_token, whoami
 from gearshift_testing.running import Running
 
 Person = Callable[[str], Driver]
@@ -120,16 +121,3 @@ def test_a_stopped_server_leaves_no_token(person: Person) -> None:
     assert whoami(ada, token).status_code == 200
     ada.stop("work")
     assert whoami(ada, token).status_code == 403
-
-
-def server_token(driver: Driver, name: str) -> str:
-    """The token in the environment of a kernel, as code of the person sees it."""
-    import json
-
-    kept = json.loads((driver.product.home.state / "servers.json").read_text())["tokens"]
-    token: str = kept[json.dumps([driver.user, name])]
-    return token
-
-
-def whoami(driver: Driver, token: str) -> httpx.Response:
-    return httpx.get(f"{driver.product.url}hub/api/user", headers={"Authorization": f"token {token}"})

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from gearshift_testing.running import Running
+from gearshift_testing.running import PASSWORD, Running
 
 T = TypeVar("T")
 
@@ -82,6 +82,21 @@ class Driver:
         headers = {"Authorization": f"token {self.product.sign_in(self.user)}"}
         url = self.product.server(self.user, name) + path
         return httpx.request(method, url, json=body, headers=headers, timeout=30)
+
+    def browser(self, name: str) -> httpx.Client:
+        """A browser that has signed in and opened Lab once, with the cookies of that."""
+        self.product.account(self.user)
+        browser = httpx.Client(base_url=self.product.url, timeout=30, follow_redirects=True)
+        browser.get("hub/login")
+        form = {
+            "username": self.user,
+            "password": PASSWORD,
+            "_xsrf": browser.cookies.get("_xsrf", path="/hub/"),
+        }
+        browser.post("hub/login", data=form)
+        opened = browser.get(f"{self.product.server(self.user, name)}lab")
+        assert "jupyter-config-data" in opened.text, opened.url
+        return browser
 
     def state(self, name: str) -> dict[str, Any]:
         """What the hub knows of the server."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 from gearshift.model.slug import slug
 from gearshift_hub.backends.local.processes import TreeInfo, Trees
@@ -21,7 +23,8 @@ def intervals(driver: Driver, name: str) -> list[dict[str, Any]]:
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         database.row_factory = sqlite3.Row
         rows = database.execute(
-            "SELECT * FROM intervals WHERE subject = ? ORDER BY opened_at", (f"workspace:{driver.user}/{name}",)
+            "SELECT * FROM intervals WHERE subject = ? ORDER BY opened_at",
+            (f"workspace:{driver.user}/{name}",),
         ).fetchall()
     return [dict(row) for row in rows]
 
@@ -39,6 +42,18 @@ def kernel_env(tree: TreeInfo) -> dict[str, str]:
         if any("ipykernel" in word for word in process.cmdline()):
             return dict(process.environ())
     raise AssertionError(f"no kernel runs in {tree.name}")
+
+
+def server_token(driver: Driver, name: str) -> str:
+    """The token of the server that runs, as the hub keeps it."""
+    kept = json.loads((driver.product.home.state / "servers.json").read_text())["tokens"]
+    token: str = kept[json.dumps([driver.user, name])]
+    return token
+
+
+def whoami(driver: Driver, token: str) -> httpx.Response:
+    """What the hub says of a token."""
+    return httpx.get(f"{driver.product.url}hub/api/user", headers={"Authorization": f"token {token}"})
 
 
 def home_of(running: Running, user: str) -> Path:
