@@ -13,11 +13,14 @@ from gearshift_testing.ipykernels import Kernel, state
 from gearshift_testing.objects import ROWS
 
 KEY = "b'0123456789abcdef0123456789abcdef'"
+DRAW = "[random.random(), float(np.random.rand()), float(np.random.randn()), torch.rand(1).item()]"
+KEEP_STATES = "_states = random.getstate(), np.random.get_state(), torch.get_rng_state()"
+PUT_BACK = "random.setstate(_states[0]); np.random.set_state(_states[1]); torch.set_rng_state(_states[2])"
 
 
 @dataclass
 class Moved:
-    """Two kernels, and what plan, save and load said."""
+    """Two kernels, what plan, save and load said, and the next random numbers before and after."""
 
     old: Kernel
     new: Kernel
@@ -25,6 +28,8 @@ class Moved:
     plan: dict[str, Any]
     saved: dict[str, Any]
     loaded: dict[str, Any]
+    expected_draws: list[float]
+    draws: list[float]
 
     def variable(self, name: str, report: str = "loaded") -> dict[str, Any]:
         found: dict[str, Any] = getattr(self, report)
@@ -39,7 +44,23 @@ def moved_objects(folder: Path) -> Iterator[Moved]:
         for row in ROWS:
             for cell in row.cells:
                 old.run(cell)
-        plan = json.loads(old.value(state("plan(globals())")))
-        saved = json.loads(old.value(state(f"save(globals(), {str(path)!r}, {KEY})")))
-        loaded = json.loads(new.value(state(f"load({str(path)!r}, globals(), {KEY})")))
-        yield Moved(old, new, path, plan, saved, loaded)
+        old.run(KEEP_STATES)
+        expected = old.value(DRAW)
+        old.run(PUT_BACK)
+        plan = report(old, "plan(globals())")
+        saved = save(old, path)
+        loaded = load(new, path)
+        yield Moved(old, new, path, plan, saved, loaded, expected, new.value(DRAW))
+
+
+def save(kernel: Kernel, path: Path) -> dict[str, Any]:
+    return report(kernel, f"save(globals(), {str(path)!r}, {KEY})")
+
+
+def load(kernel: Kernel, path: Path) -> dict[str, Any]:
+    return report(kernel, f"load({str(path)!r}, globals(), {KEY})")
+
+
+def report(kernel: Kernel, call: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(kernel.value(state(call)))
+    return found
