@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def back_up(engine: Engine, folder: Path, revision: str) -> Path | None:
         return None
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     copy = folder / f"control-{revision}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite"
-    with sqlite3.connect(engine.url.database) as source, sqlite3.connect(copy) as target:
+    with closing(sqlite3.connect(engine.url.database)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
     copy.chmod(0o600)
     return copy

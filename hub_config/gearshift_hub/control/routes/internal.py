@@ -59,7 +59,7 @@ class Ended(Record):
     unconfirmed: list[str]
 
 
-def engine_of(request: Request) -> Engine:
+async def engine_of(request: Request) -> Engine:
     engine = request.app.state.ctx.engine
     assert isinstance(engine, Engine)
     return engine
