@@ -78,14 +78,14 @@ async def test_a_disk_is_made_with_its_folder_and_listed_after_the_home(
     assert (await alice.get("/disks/team")).json() == (await alice.get(f"/disks/{disk['id']}")).json() == disk
 
 
-@pytest.mark.parametrize("name", ["../x", "测试 a@b", "a" * 300, "", "Team", "a/b", "-a", "a\0b"])
 async def test_a_name_that_cannot_be_is_refused_by_field_and_leaves_nothing(
-    control: Control, alice: Person, name: str
+    control: Control, alice: Person
 ) -> None:
-    answer = await send(alice, "POST", "/disks", {"name": name})
-    assert refusal(answer) == (422, "bad_name", "name")
-    assert answer.json()["error"]["value"] == name
-    assert answer.json()["error"]["allowed"]
+    for name in ("../x", "测试 a@b", "a" * 300, "", "Team", "a/b", "-a", "a\0b"):
+        answer = await send(alice, "POST", "/disks", {"name": name})
+        assert refusal(answer) == (422, "bad_name", "name")
+        assert answer.json()["error"]["value"] == name
+        assert answer.json()["error"]["allowed"]
     assert len((await alice.get("/disks")).json()) == 1
     assert list(control.ctx.home.disks.iterdir()) == []
 
@@ -99,18 +99,14 @@ async def test_a_second_disk_of_one_name_is_refused_but_another_person_may_have_
     await make(bob)
 
 
-@pytest.mark.parametrize(
-    ("quota", "expected"),
-    [
-        (0, (422, "bad_request", "quota_bytes")),
-        (-1, (422, "bad_request", "quota_bytes")),
-        (10**18, (413, "too_large", "quota_bytes")),
-    ],
-)
-async def test_a_size_that_cannot_be_is_refused(
-    alice: Person, quota: int, expected: tuple[int, str, str]
-) -> None:
-    assert refusal(await send(alice, "POST", "/disks", {"name": "team", "quota_bytes": quota})) == expected
+async def test_a_size_that_cannot_be_is_refused(alice: Person) -> None:
+    for quota, expected in (
+        (0, (422, "bad_request")),
+        (-1, (422, "bad_request")),
+        (10**18, (413, "too_large")),
+    ):
+        answer = await send(alice, "POST", "/disks", {"name": "team", "quota_bytes": quota})
+        assert refusal(answer) == (*expected, "quota_bytes")
 
 
 async def test_a_shared_disk_is_seen_by_its_member_as_they_may_use_it(alice: Person, bob: Person) -> None:
@@ -188,11 +184,11 @@ async def test_a_disk_of_somebody_else_is_refused_everywhere(alice: Person, bob:
         assert refused.status_code == 404
 
 
-@pytest.mark.parametrize("disk", ["team/../other", "%2e%2e%2fother", "d-1/x", "..", "home"])
-async def test_C53_a_disk_is_named_by_id_or_name_and_never_by_a_path(alice: Person, disk: str) -> None:
+async def test_C53_a_disk_is_named_by_id_or_name_and_never_by_a_path(alice: Person) -> None:
     await make(alice)
     await alice.start()
-    assert refusal(await attach(alice, disk)) == (404, "unknown_disk", "disk")
+    for disk in ("team/../other", "%2e%2e%2fother", "d-1/x", "..", "home", "team\0"):
+        assert refusal(await attach(alice, disk)) == (404, "unknown_disk", "disk")
 
 
 async def test_two_disks_of_one_name_have_two_links(control: Control, alice: Person, bob: Person) -> None:
