@@ -192,6 +192,7 @@ def test_the_end_of_the_fork_server_is_the_end_of_every_tree() -> None:
         assert not server.answers()
         assert _pids_of(alice.uid) == []
         assert box.inside.groups.names() == []
+        assert not box.home.runtime.exists()
 
 
 @pytest.mark.parametrize("tree", ["../x", "", "Ä", "a/b", "x" * 64, "ws 1"])

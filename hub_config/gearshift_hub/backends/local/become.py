@@ -103,8 +103,9 @@ def _make_runtime_dir(request: Request) -> None:
     if not request.runtime_dir:
         return
     folder = Path(request.runtime_dir)
-    folder.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
-    folder.parent.chmod(0o711)
+    for way in (folder.parent.parent, folder.parent):
+        way.mkdir(exist_ok=True)
+        way.chmod(0o711)
     folder.mkdir(mode=0o700)
     os.chown(folder, request.person.uid, request.person.gid)
 

@@ -88,6 +88,7 @@ def end_all(box: Box) -> None:
     for record in list(box.records.open()):
         end_tree(box, record)
     box.groups.remove_all()
+    shutil.rmtree(box.home.runtime, ignore_errors=True)
 
 
 def end_members(groups: Groups, record: Record) -> bool:
