@@ -30,8 +30,12 @@ def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_di
 
 
 def server_argv(plan: LaunchPlan) -> list[str]:
-    """The command line; it says nothing of who or which secret."""
-    return ["jupyterhub-singleuser", *plan.argv_extra]
+    """The command line; it says nothing of who or which secret.
+
+    The secret that signs a browser's cookie belongs to the workspace, not to one tree: sign-ins outlive a switch.
+    """
+    secret = f"--ServerApp.cookie_secret_file={plan.state_dir}/cookie_secret"
+    return ["jupyterhub-singleuser", secret, *plan.argv_extra]
 
 
 def server_settings() -> dict[str, Any]:
