@@ -1,0 +1,198 @@
+"""One method per endpoint of control's API, for the command line, the demo and programs outside a workspace.
+
+Refusals are raised as `gearshift.model.errors.GearshiftError`, an unreachable control as `control_unavailable`.
+Records of `gearshift.model` come back as such, the rest as decoded JSON.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from gearshift.model.disk import Disk
+from gearshift.model.errors import fail, from_body
+from gearshift.model.operation import Operation, OperationState
+from gearshift.model.workspace import Workspace
+
+PATIENCE_S = 120.0
+POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a token that may spend allows without a press, in nano-units of the currency."""
+
+    max_price_nano: int
+    max_cost_nano: int
+
+    def said(self) -> dict[str, int]:
+        return {"max_price_nano": self.max_price_nano, "max_cost_nano": self.max_cost_nano}
+
+
+class Client:
+    """`url` is the public address of the deployment (`http://host:8000/`), `token` a hub token of the person."""
+
+    def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = url.rstrip("/") + "/"
+        self._http = httpx.Client(
+            base_url=f"{self.url}services/gearshift/api/v1/",
+            headers={"Authorization": f"token {token}"},
+            timeout=PATIENCE_S,
+            trust_env=False,
+            transport=transport,
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    # -- who, what there is, what it costs
+
+    def me(self) -> dict[str, Any]:
+        return self._object("GET", "me")
+
+    def catalog(self, workspace: str | None = None) -> dict[str, Any]:
+        return self._object("GET", "catalog", params=_given(workspace=workspace))
+
+    def ledger(self, start: str | None = None, end: str | None = None) -> dict[str, Any]:
+        return self._object("GET", "ledger", params=_given(**{"from": start, "to": end}))
+
+    def verify_ledger(self) -> dict[str, Any]:
+        return self._object("GET", "ledger/verify")
+
+    def today(self) -> dict[str, Any]:
+        return self._object("GET", "costs/today")
+
+    # -- workspaces, plans, operations
+
+    def workspaces(self) -> list[Workspace]:
+        return [Workspace.model_validate(row) for row in self._call("GET", "workspaces")]
+
+    def workspace(self, workspace: str) -> Workspace:
+        """`workspace` is `owner/name`, as everywhere."""
+        return Workspace.model_validate(self._call("GET", f"workspaces/{_path(workspace)}"))
+
+    def plan(self, kind: str, **body: Any) -> dict[str, Any]:
+        """What would happen and what it costs; nothing happens yet."""
+        return self._object("POST", "plans", json={"kind": kind, **body})
+
+    def confirm(self, plan: Mapping[str, Any], caps: Caps | None) -> dict[str, Any]:
+        """Say yes, within caps, or without them as the yes on a terminal; the Operation or the Job."""
+        said: Mapping[str, Any] = {"terminal": True} if caps is None else caps.said()
+        return self._object("POST", f"plans/{plan['id']}/confirm", json=said)
+
+    def operation(self, operation: str) -> Operation:
+        return Operation.model_validate(self._call("GET", f"operations/{operation}"))
+
+    def cancel(self, operation: str) -> Operation:
+        return Operation.model_validate(self._call("POST", f"operations/{operation}/cancel"))
+
+    def wait(self, operation: str, timeout: float = 300) -> Operation:
+        """The operation once it has ended; `TimeoutError` past `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        while True:
+            found = self.operation(operation)
+            if found.state is not OperationState.RUNNING:
+                return found
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{operation} is still at {found.step} after {timeout:g} s")
+            time.sleep(POLL_S)
+
+    def do(self, kind: str, caps: Caps | None, timeout: float = 300, **body: Any) -> Operation:
+        """Plan, confirm and wait in one call: start, stop, switch."""
+        return self.wait(self.confirm(self.plan(kind, **body), caps)["id"], timeout)
+
+    # -- disks
+
+    def disks(self) -> list[Disk]:
+        return [Disk.model_validate(row) for row in self._call("GET", "disks")]
+
+    def create_disk(self, name: str, quota_bytes: int | None = None) -> Disk:
+        body = _given(name=name, quota_bytes=quota_bytes)
+        return Disk.model_validate(self._call("POST", "disks", json=body))
+
+    def share_disk(self, disk: str, user: str, mode: str) -> Disk:
+        path = f"disks/{_path(disk)}/members/{_path(user)}"
+        return Disk.model_validate(self._call("PUT", path, json={"mode": mode}))
+
+    def attach_disk(self, workspace: str, disk: str, mode: str = "rw") -> dict[str, Any]:
+        path = f"workspaces/{_path(workspace)}/disks"
+        return self._object("POST", path, json={"disk": disk, "mode": mode})
+
+    def detach_disk(self, workspace: str, disk: str) -> dict[str, Any]:
+        return self._object("DELETE", f"workspaces/{_path(workspace)}/disks/{_path(disk)}")
+
+    # -- data sets
+
+    def datasets(self, query: str = "") -> Any:
+        return self._call("GET", "datasets", params=_given(q=query or None))
+
+    def attach_dataset(self, workspace: str, dataset: str) -> dict[str, Any]:
+        return self._object("POST", f"workspaces/{_path(workspace)}/datasets", json={"dataset": dataset})
+
+    def detach_dataset(self, workspace: str, dataset: str) -> dict[str, Any]:
+        return self._object("DELETE", f"workspaces/{_path(workspace)}/datasets/{_path(dataset)}")
+
+    # -- jobs
+
+    def jobs(self, workspace: str | None = None) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._call("GET", "jobs", params=_given(workspace=workspace))
+        return found
+
+    def job(self, job: str) -> dict[str, Any]:
+        return self._object("GET", f"jobs/{_path(job)}")
+
+    def send_bundle(self, data: bytes) -> str:
+        """The bundle's SHA-256, which a job's spec names as its code."""
+        return str(self._object("POST", "jobs/bundles", content=data)["sha256"])
+
+    def job_log(self, job: str, rank: int = 0, offset: int = 0) -> dict[str, Any]:
+        return self._object("GET", f"jobs/{_path(job)}/logs", params={"rank": rank, "offset": offset})
+
+    def job_metrics(self, job: str, points: int = 600) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._call(
+            "GET", f"jobs/{_path(job)}/metrics", params={"points": points}
+        )
+        return found
+
+    # -- the one way out
+
+    def _object(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._call(method, path, **arguments)
+        return found
+
+    def _call(self, method: str, path: str, **arguments: Any) -> Any:
+        try:
+            answer = self._http.request(method, path, **arguments)
+        except httpx.TransportError as error:
+            raise fail("control_unavailable", cause=str(error)) from error
+        if answer.is_error:
+            raise from_body(_decoded(answer), answer.status_code)
+        return answer.json() if answer.content else {}
+
+
+def _path(name: str) -> str:
+    """`owner/name` keeps its one slash; everything else a person may have typed is escaped."""
+    return "/".join(quote(part, safe="") for part in name.split("/"))
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _decoded(answer: httpx.Response) -> Mapping[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
