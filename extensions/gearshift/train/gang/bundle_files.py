@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -20,17 +21,21 @@ def prepare(order: Order) -> None:
 
 
 def unpack(bundle: Path, target: Path) -> None:
+    """The files of the bundle below `target`, and nothing anywhere else."""
     target.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(bundle) as archive:
-        for entry in archive.infolist():
-            if entry.filename.startswith(FILES) and not entry.is_dir():
-                path = target.joinpath(*_inside(entry.filename.removeprefix(FILES)))
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(archive.read(entry))
+    try:
+        with zipfile.ZipFile(bundle) as archive:
+            for entry in archive.infolist():
+                if entry.filename.startswith(FILES) and not entry.is_dir():
+                    path = target.joinpath(*_inside(entry.filename.removeprefix(FILES)))
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(archive.read(entry))
+    except zipfile.BadZipFile as error:
+        raise OSError(errno.EINVAL, "this is no bundle", str(bundle)) from error
 
 
 def _inside(name: str) -> tuple[str, ...]:
     parts = PurePosixPath(name).parts
     if not parts or any(part in ("..", "/", "") or "\0" in part for part in parts):
-        raise OSError(22, "a path in the bundle leads outside", name)
+        raise OSError(errno.EINVAL, "a path in the bundle leads outside", name)
     return parts

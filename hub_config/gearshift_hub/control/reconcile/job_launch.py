@@ -21,14 +21,13 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
     """The job on the nodes that were leased for it."""
     spec = JobSpec.read(row.spec)
     machine = job_records.machine_of(ctx, row.spec)
-    held = [lease for lease in leases.all_leases(session) if lease.job == row.id]
     cores = math.ceil(machine.cpus)
     return Placement(
         job=row.id,
         tree=row.id,
         person=launches.person(ctx, session, row.owner),
         spec=spec,
-        nodes=tuple(_node(ctx, lease) for lease in held),
+        nodes=tuple(_node(ctx, lease) for lease in job_records.nodes(session, row)),
         limits=ProcessLimits(
             memory_bytes=machine.memory_bytes * spec.nodes,
             cpus=machine.cpus * spec.nodes,

@@ -130,7 +130,8 @@ class Watch:
         now = self._ctx.clock.now()
         if row.cap_nano is not None:
             cost = ledger.cost_of(session, job_records.subject(row.id), now)
-            ahead = row.price_per_hour_nano * int(MONEY_SECONDS) // 3600
+            until_gone = int(MONEY_SECONDS) + int(row.spec["grace_seconds"]) + 1
+            ahead = row.price_per_hour_nano * until_gone // 3600
             if cost + ahead >= row.cap_nano:
                 row.note = "The cap on its cost was reached."
                 return EndReason.BUDGET

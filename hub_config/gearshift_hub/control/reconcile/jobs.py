@@ -39,8 +39,8 @@ class JobLoop:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._watch = Watch(ctx)
-        self._starting: dict[str, asyncio.Task[None]] = {}
-        self._stopping: dict[str, asyncio.Task[None]] = {}
+        self.starting: dict[str, asyncio.Task[None]] = {}
+        self.stopping: dict[str, asyncio.Task[None]] = {}
         self._adopted = False
         self._closing = False
 
@@ -61,7 +61,7 @@ class JobLoop:
         if not self._closing:
             self._give_turns()
         for id in self._live():
-            if id not in self._starting:
+            if id not in self.starting:
                 await self._look(id)
         return self._pause()
 
@@ -94,7 +94,7 @@ class JobLoop:
                     self._ctx, session, row, JobState.STARTING, tree=id, started_at=now, note=""
                 )
                 assert held
-                self._starting[id] = asyncio.create_task(self._start(id))
+                self.starting[id] = asyncio.create_task(self._start(id))
 
     def _not_ready(self) -> list[str]:
         """Queued jobs whose launch needs something made first (DeepSpeed's operator); told in their note."""
@@ -139,7 +139,7 @@ class JobLoop:
                     session, job_records.get(session, id), EndReason.START_FAILED, note=str(error)
                 )
         finally:
-            del self._starting[id]
+            del self.starting[id]
             job_records.part(self._ctx).bell.set()
 
     async def _adopt(self) -> None:
@@ -155,39 +155,39 @@ class JobLoop:
         for id, state in live.items():
             seen = await asyncio.to_thread(backend.look, id, id)
             if state is JobState.STARTING and not seen.alive and seen.status is None:
-                self._starting[id] = asyncio.create_task(self._start(id))
+                self.starting[id] = asyncio.create_task(self._start(id))
 
     # -- watching and ending --------------------------------------------------------------------
 
     async def _look(self, id: str) -> None:
         ending = await self._watch.look(id)
-        if ending is not None and id not in self._stopping:
-            self._stopping[id] = asyncio.create_task(self._stop(id, ending))
+        if ending is not None and id not in self.stopping:
+            self.stopping[id] = asyncio.create_task(self._stop(id, ending))
 
     async def _stop(self, id: str, grace_seconds: float) -> None:
         try:
             await asyncio.to_thread(job_records.part(self._ctx).backend.stop, id, id, grace_seconds)
         except Exception:
             log.exception("job %s could not be stopped; it is tried again", id)
+            await self._ctx.clock.sleep(WAITING_SECONDS)
         finally:
-            del self._stopping[id]
+            del self.stopping[id]
             job_records.part(self._ctx).bell.set()
 
     async def _end_all(self, ids: list[str], by: str) -> None:
-        for task in [task for id, task in self._starting.items() if id in ids]:
+        for task in [task for id, task in self.starting.items() if id in ids]:
             with suppress(asyncio.CancelledError):
                 await task
         with self._ctx.db.transaction() as session:
             for id in ids:
                 job_records.cancel(self._ctx, session, job_records.get(session, id), by)
         todo = set(ids)
-        while todo := {id for id in self._live() if id in todo}:
-            for id in todo:
+        while todo:
+            for id in todo.intersection(self._live()):
                 await self._look(id)
-            if tasks := [task for id, task in self._stopping.items() if id in todo]:
+            todo.intersection_update(self._live())
+            if tasks := [task for id, task in self.stopping.items() if id in todo]:
                 await asyncio.wait(tasks)
-            else:
-                await self._ctx.clock.sleep(BUSY_SECONDS)
 
     # -- pace -----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from gearshift.model.job import JobSpec, JobState, QueuePlace
 from gearshift.model.lease import Lease, Purpose
@@ -16,7 +17,8 @@ from gearshift_hub.control.services import leases
 
 
 def line(ctx: Context, session: Session, without: Sequence[str] = ()) -> list[Waiting]:
-    """Everybody who waits for room. `without` wait for something else first."""
+    """Everybody who waits for room. `without` wait for something else first. Of two in one instant the number
+    decides."""
     query = select(JobRow).where(JobRow.state == JobState.QUEUED).order_by(JobRow.number)
     found = []
     for row in session.scalars(query):
@@ -28,7 +30,7 @@ def line(ctx: Context, session: Session, without: Sequence[str] = ()) -> list[Wa
                     machine=machine,
                     count=row.spec["nodes"],
                     priority=row.priority,
-                    since=row.created_at,
+                    since=row.created_at + timedelta(microseconds=row.number),
                     overtaken=row.overtaken,
                 )
             )

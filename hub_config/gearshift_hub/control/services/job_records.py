@@ -9,6 +9,7 @@ from typing import Any
 
 from gearshift.model.errors import fail
 from gearshift.model.job import EndReason, Job, JobSpec, JobState, QueuePlace
+from gearshift.model.lease import Lease
 from gearshift.model.machine import Machine
 from gearshift.model.record import Instant
 from sqlalchemy import func, select
@@ -73,6 +74,12 @@ def live(session: Session) -> list[JobRow]:
     return list(session.scalars(select(JobRow).where(JobRow.state.in_(holding)).order_by(JobRow.number)))
 
 
+def nodes(session: Session, row: JobRow) -> list[Lease]:
+    """The leases of a job, one a node, in the order of its nodes."""
+    held = [lease for lease in leases.all_leases(session) if lease.job == row.id]
+    return sorted(held, key=lambda lease: (lease.device_ids, lease.id))
+
+
 def queued(session: Session) -> list[JobRow]:
     """Jobs that wait in line."""
     return list(
@@ -94,7 +101,7 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
     """A job as everybody sees it."""
     spec = JobSpec.read(row.spec)
     said = job_status.read(row.status or None, spec.world_size)
-    held = _devices(session, row) if JobState(row.state).holds_lease else []
+    held = [lease.device_ids for lease in nodes(session, row)] if JobState(row.state).holds_lease else []
     cost = row.cost_nano
     if cost is None:
         cost = ledger.cost_of(session, subject(row.id), ctx.clock.now()) if row.running_at else 0
@@ -168,8 +175,3 @@ def cancel(ctx: Context, session: Session, row: JobRow, by: str) -> JobDetails:
         return change(ctx, session, row, JobState.CANCELLED, reason=reason, ended_by=by, ended_at=now)
     fields = {"ending": EndReason.CANCELLED, "ended_by": by}
     return change(ctx, session, row, JobState.CANCELLING, **fields)
-
-
-def _devices(session: Session, row: JobRow) -> list[tuple[str, ...]]:
-    """The devices of each node."""
-    return [lease.device_ids for lease in leases.all_leases(session) if lease.job == row.id]
