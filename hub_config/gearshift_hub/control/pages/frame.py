@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gearshift_hub.control.auth import Actor, context, xsrf
+from gearshift_hub.control.context import Context
 from gearshift_hub.control.pages import static_files
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.words import LANGUAGES, Language, preferred, words
@@ -70,6 +71,15 @@ def render(
     )
     _remember(request, answer)
     return answer
+
+
+def stream(ctx: Context, workspace: str | None = None) -> dict[str, Any]:
+    """Where a page's script follows events, from the one on that was the last before the page was drawn.
+
+    To be called before the page's figures are read: nothing falls between the two.
+    """
+    query = f"?{urlencode({'workspace': workspace})}" if workspace else ""
+    return {"events": f"{ctx.prefix}/api/v1/events{query}", "after": ctx.events.last_id()}
 
 
 def json_block(data: Mapping[str, Any]) -> Markup:

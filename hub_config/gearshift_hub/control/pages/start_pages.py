@@ -16,7 +16,7 @@ from gearshift_hub.control.auth import Actor, context
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.pages import start_view, workspace_view
 from gearshift_hub.control.pages.figures import Voice
-from gearshift_hub.control.pages.frame import render, voice
+from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.pages.start_view import Choice
 from gearshift_hub.control.services import disk_care, leases, plans, workspaces
 from gearshift_hub.control.services.plans import Confirmation
@@ -50,11 +50,13 @@ def form(
 ) -> Response:
     """The start form with these choices; `beside` is a sentence for a field."""
     ctx, v = context(request), voice(request)
+    followed = stream(ctx)
     with ctx.db.transaction() as session:
         view = start_view.view(ctx, session, actor.name, choice, v)
         last = None if choice.editing else _last(ctx, session, actor, v)
     faults = dict.fromkeys(FIELDS) | (beside or {})
     view["form"]["note"] = note
+    view["page_data"] |= followed
     return render(
         request, "start.html", actor=actor, here="start", status=status, last=last, faults=faults, **view
     )

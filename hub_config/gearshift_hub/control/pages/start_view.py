@@ -306,5 +306,4 @@ def _script(ctx: Context, balance: int, free: Mapping[str, Mapping[str, int]], v
         "machines": machines,
         "images": {image.id: v.text(image.title) for image in ctx.deployment.images},
         "words": v.words.group("start", *words),
-        "events": f"{ctx.prefix}/api/v1/events",
     }

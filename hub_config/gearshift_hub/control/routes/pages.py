@@ -16,7 +16,7 @@ from gearshift_hub.control.operations import journal
 from gearshift_hub.control.pages import start_pages, start_view, static_files, workspace_view
 from gearshift_hub.control.pages.answers import PageRoute, known
 from gearshift_hub.control.pages.figures import Voice
-from gearshift_hub.control.pages.frame import render, voice
+from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.return_paths import own_path
 from gearshift_hub.control.routes import disk_pages
 from gearshift_hub.control.services import ledger, plans, workspaces
@@ -45,6 +45,7 @@ async def home(request: Request, actor: Actor = Depends(may.page)) -> Response:
     """The person's workspaces; without any, the form that starts the first one."""
     known(request, actor)
     ctx, v = context(request), voice(request)
+    followed = stream(ctx)
     with ctx.db.transaction() as session:
         found = [workspaces.shown(session, row) for row in workspaces.listed(session, actor.name)]
         balance = ledger.balance(session, actor.name, ctx.clock.now())
@@ -57,7 +58,7 @@ async def home(request: Request, actor: Actor = Depends(may.page)) -> Response:
         here="home",
         rows=[workspace_view.row(ctx, one, v) for one in found],
         balance=v.money(balance),
-        page_data={"events": f"{ctx.prefix}/api/v1/events", "poll": True},
+        page_data=followed,
     )
 
 
@@ -99,6 +100,7 @@ async def workspace(owner: str, name: str, request: Request, actor: Actor = Depe
     known(request, actor)
     actor.check_owner(owner)
     ctx, v = context(request), voice(request)
+    followed = stream(ctx, f"{owner}/{name}")
     with ctx.db.transaction() as session:
         shown = workspaces.shown(session, workspaces.get(session, owner, name))
         op = start_of(session, shown)
@@ -112,7 +114,7 @@ async def workspace(owner: str, name: str, request: Request, actor: Actor = Depe
         "here": "home",
         "row": workspace_view.row(ctx, shown, v),
         "progress": progress,
-        "page_data": {"events": f"{ctx.prefix}/api/v1/events?workspace={owner}/{name}", "poll": True},
+        "page_data": followed,
     }
     if op is not None and under_way:
         more: dict[str, Any] = {

@@ -62,7 +62,7 @@ setInterval(tick, 1000);
 const watched = new Set(['workspace.state', 'operation.step', 'operation.done', 'operation.failed', 'balance']);
 let missed = false;
 follow(
-  data.events,
+  data,
   kind => {
     if (watched.has(kind)) draw();
   },
@@ -71,8 +71,6 @@ follow(
     missed = !connected;
   }
 );
-if (data.poll) {
-  setInterval(() => {
-    if (missed) draw();
-  }, 2000);
-}
+setInterval(() => {
+  if (missed) draw();
+}, 2000);

@@ -70,14 +70,6 @@ function inventory(machines) {
   updatedAt = performance.now();
 }
 
-/* What changed before the stream began is in the page as the server draws it now. */
-async function refresh() {
-  const response = await fetch(location.pathname, { cache: 'no-store' });
-  if (!response.ok) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-  inventory(JSON.parse(fresh.getElementById('gs-data').textContent).machines);
-}
-
 function age() {
   const seconds = Math.round((performance.now() - updatedAt) / 1000);
   if (live) byId('gs-age').textContent = fill(data.words.inventory_live, { n: seconds });
@@ -117,17 +109,16 @@ findable();
 total();
 setInterval(age, 1000);
 follow(
-  data.events,
+  data,
   (kind, body) => {
     if (kind === 'inventory') inventory(body.machines);
   },
-  async connected => {
-    if (connected) {
-      await refresh();
-    } else if (live) {
+  connected => {
+    if (!connected && live) {
       const at = new Date().toLocaleTimeString(document.documentElement.lang, { hour12: false });
       byId('gs-age').textContent = fill(data.words.inventory_lost, { time: at });
     }
     live = connected;
+    age();
   }
 );

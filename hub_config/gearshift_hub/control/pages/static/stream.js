@@ -1,4 +1,5 @@
-/* Control's events by fetch: resumes after the last id, waits 2, 4, 8, 15, 30 s between tries. */
+/* Control's events by fetch: begins after the id the page was drawn at, resumes after the last one seen,
+   waits 2, 4, 8, 15, 30 s between tries. */
 const WAITS = [2, 4, 8, 15, 30];
 
 const pause = seconds => new Promise(resolve => setTimeout(resolve, seconds * 1000));
@@ -30,12 +31,12 @@ async function read(response, take) {
 }
 
 /** Call `onEvent(kind, data)` for each event and `onState(connected)` when the stream comes and goes. */
-export async function follow(url, onEvent, onState = () => {}) {
-  let last = '';
+export async function follow({ events, after }, onEvent, onState = () => {}) {
+  let last = String(after);
   for (let tries = 0; ; tries += 1) {
     try {
-      const headers = last ? { 'Last-Event-ID': last } : {};
-      const response = await fetch(url, { headers, cache: 'no-store', credentials: 'same-origin' });
+      const headers = { 'Last-Event-ID': last };
+      const response = await fetch(events, { headers, cache: 'no-store', credentials: 'same-origin' });
       if (!response.ok) throw new Error(String(response.status));
       tries = 0;
       onState(true);
