@@ -8,7 +8,7 @@ import pytest
 from gearshift.model.ledger import Interval
 from gearshift_hub.control.services import ledger
 from gearshift_testing.controls import Control, Person
-from gearshift_testing.fakes import idle, refuse, until
+from gearshift_testing.fakes import refuse, until
 
 SPEC = {"image": "pytorch", "machine": "cpu-small"}
 
@@ -20,7 +20,7 @@ async def test_c01_a_start_during_a_stop_is_queued_and_repeated_starts_are_one(
     slow = asyncio.Event()
     control.hub.faults.at("stop", until(slow))
     stop = await alice.begin("stop", workspace="alice/work")
-    await idle()
+    await control.hub.faults.reached("stop")
     answers = await asyncio.gather(*(alice.begin("start", name="work", spec=SPEC) for _ in range(3)))
     assert len({answer["id"] for answer in answers}) == 1
     workspace = await alice.workspace()
@@ -53,7 +53,7 @@ async def test_c03_a_stop_cancels_a_start_that_hangs(control: Control, alice: Pe
     never = asyncio.Event()
     control.hub.faults.at("spawn", until(never))
     start = await alice.begin("start", name="work", spec={**SPEC, "machine": "gpu-1"})
-    await idle()
+    await control.hub.faults.reached("spawn")
     stop = await alice.begin("stop", workspace="alice/work")
     assert (await control.ended(stop["id"])).state == "done"
     assert (await control.ended(start["id"])).state == "cancelled"
@@ -82,7 +82,7 @@ async def test_a_cancelled_start_leaves_nothing(control: Control, alice: Person,
     never = asyncio.Event()
     control.hub.faults.at(moment, until(never))
     start = await alice.begin("start", name="work", spec=SPEC)
-    await idle()
+    await control.hub.faults.reached(moment)
     answer = await alice.post(f"/operations/{start['id']}/cancel")
     assert answer.status_code == 202
     assert (await control.ended(start["id"])).state == "cancelled"
@@ -98,7 +98,7 @@ async def test_a_second_stop_is_the_same_stop_and_ends_a_queued_start(
     slow = asyncio.Event()
     control.hub.faults.at("stop", until(slow))
     first = await alice.begin("stop", workspace="alice/work")
-    await idle()
+    await control.hub.faults.reached("stop")
     queued = await alice.begin("start", name="work", spec=SPEC)
     second = await alice.begin("stop", workspace="alice/work")
     assert first["id"] == second["id"]
@@ -139,7 +139,7 @@ async def test_a_stop_during_a_switch_goes_back_first_and_then_stops(control: Co
     never = asyncio.Event()
     control.hub.faults.at("spawn", until(never))
     switch = await alice.begin("switch", workspace="alice/work", machine="sim-1")
-    await idle()
+    await control.hub.faults.reached("spawn")
     stop = await alice.begin("stop", workspace="alice/work")
     assert (await control.ended(stop["id"])).state == "done"
     assert (await control.ended(switch["id"])).state == "cancelled"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 from gearshift.model.launch import LaunchPlan
 from gearshift.model.operation import Operation
 from gearshift_hub.backends.base import Able, Backend
@@ -16,7 +18,7 @@ from gearshift_hub.control.auth import SESSION_COOKIE, XSRF_HEADER
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.events import EventBus
-from gearshift_hub.control.operations import flows
+from gearshift_hub.control.operations import flows, hub_doors, journal
 from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.reconcile import rules, servers
 from gearshift_hub.control.sealing import Sealer
@@ -68,16 +70,19 @@ class Control:
             events=EventBus(self.db, self.clock),
         )
         self.engine: Engine = flows.install(self.ctx)
-        self.public = public_app(self.ctx)
-        self.internal = internal_app(self.ctx)
         self.hub.launch = self._launch
 
+    @cached_property
+    def public(self) -> FastAPI:
+        return public_app(self.ctx)
+
+    @cached_property
+    def internal(self) -> FastAPI:
+        return internal_app(self.ctx)
+
     async def _launch(self, owner: str, name: str, operation: str) -> LaunchPlan:
-        """What a spawner does."""
-        body = {"user": owner, "workspace": name, "user_options": {}, "operation": operation}
-        answer = await self.inside().post("/internal/launches", json=body)
-        assert answer.status_code == 200, answer.text
-        return LaunchPlan.model_validate(answer.json())
+        """What a spawner asks."""
+        return await hub_doors.launch(self.ctx, self.engine, owner, name, {}, operation)
 
     # -- callers -----------------------------------------------------------------------------------
 
@@ -132,13 +137,23 @@ class Control:
             await self.clock.advance(step_s)
         raise AssertionError(f"{operation} is still at {op.step}")
 
-    async def again(self) -> Control:
+    async def again(self, database: type[Database] = Database) -> Control:
         """After a kill: nothing of the old process writes any more; the new one goes on."""
         await self.engine.close()
         self.db.close()
-        new = Control(self.database_url, base_url=self.base_url, like=self)
+        new = Control(self.database_url, base_url=self.base_url, like=self, database=database)
         new.engine.resume()
         return new
+
+    async def settled(self) -> None:
+        """Until no operation is under way, letting time pass as long as it takes."""
+        for _ in range(400):
+            await idle()
+            with self.db.transaction() as session:
+                if not journal.unfinished(session):
+                    return
+            await self.clock.advance(0.5)
+        raise AssertionError("an operation does not end")
 
     async def close(self) -> None:
         await self.engine.close()

@@ -70,6 +70,7 @@ class Faults:
     def __init__(self) -> None:
         self._at: dict[str, list[Fault]] = {}
         self.passed: list[str] = []
+        self._reached = asyncio.Event()
 
     def at(self, stage: str, fault: Fault, times: int = 1) -> None:
         self._at.setdefault(stage, []).extend([fault] * times)
@@ -77,8 +78,15 @@ class Faults:
     def clear(self) -> None:
         self._at.clear()
 
+    async def reached(self, stage: str) -> None:
+        """Until somebody has come to this stage."""
+        while stage not in self.passed:
+            self._reached.clear()
+            await self._reached.wait()
+
     async def pass_by(self, stage: str) -> None:
         self.passed.append(stage)
+        self._reached.set()
         waiting = self._at.get(stage)
         if waiting:
             await waiting.pop(0)()
