@@ -140,7 +140,11 @@ def test_damage_is_found_by_name(datasets: LocalDatasets) -> None:
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="another uid needs root")
 def test_another_uid_reads_the_store_and_cannot_write_it(datasets: LocalDatasets) -> None:
-    place = datasets.materialise(CARDS["iris"])
+    before = os.umask(0o077)  # control's own
+    try:
+        place = datasets.materialise(CARDS["iris"])
+    finally:
+        os.umask(before)
 
     def may(command: str) -> bool:
         done = subprocess.run(

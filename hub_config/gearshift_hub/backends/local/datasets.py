@@ -44,7 +44,8 @@ class LocalDatasets:
         place = self.path(card)
         if place.is_dir():
             return place
-        place.parent.mkdir(mode=0o755, exist_ok=True)
+        place.parent.mkdir(exist_ok=True)
+        os.chmod(place.parent, 0o755)  # noqa: S103 - whatever the umask, everybody may pass
         with _locked(place.parent / ".lock"):
             if not place.is_dir():
                 _remove_drafts(place.parent)
