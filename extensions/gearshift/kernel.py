@@ -126,10 +126,15 @@ class Kernel:
             raise TimeoutError("the kernel did not answer in time") from error
         return received
 
-    def close(self) -> None:
-        """Drop the connection; the kernel goes on."""
+    def disconnect(self) -> None:
+        """Drop the connection; the next run opens one (after a switch the same kernel answers elsewhere)."""
         if self._socket is not None:
             self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """Drop the connection; the kernel goes on."""
+        self.disconnect()
         self.http.close()
 
 

@@ -1,0 +1,1 @@
+"""The whole line on real input, headless: `gearshift demo`."""
