@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from gearshift.kernel import Kernel
 from gearshift_testing.lab_server import TOKEN, FakeControl, Folders, LabServer
+
+_opened: list[Kernel] = []
+
+
+def page(url: str, token: str, path: str) -> Kernel:
+    _opened.append(Kernel(url, token, path))
+    return _opened[-1]
+
+
+@pytest.fixture(autouse=True)
+def closed_pages() -> Iterator[None]:
+    """Connections of a test end with it."""
+    yield
+    while _opened:
+        _opened.pop().close()
 
 
 @pytest.fixture
@@ -21,7 +37,7 @@ def test_two_notebooks_go_on_with_their_variables_and_ids_on_a_new_server(
     control: FakeControl, folders: Folders
 ) -> None:
     with LabServer(folders, control.url) as old:
-        first, second = (Kernel(old.url, TOKEN, path) for path in ("a.ipynb", "sub b.ipynb"))
+        first, second = (page(old.url, TOKEN, path) for path in ("a.ipynb", "sub b.ipynb"))
         first.run(
             "import numpy as np\nx = np.arange(4)\nview = x[1:]\ngen = (i for i in x)\ndef f():\n    return x.sum()"
         )
@@ -41,12 +57,12 @@ def test_two_notebooks_go_on_with_their_variables_and_ids_on_a_new_server(
         assert _ids(after) == _ids(before)
         report = new.http.post("gearshift/state/restore", json={"operation": "op-1"}).json()
         assert report["ok"]
-        same = Kernel(new.url, TOKEN, "a.ipynb")
+        same = page(new.url, TOKEN, "a.ipynb")
         assert same.kernel_id == first.kernel_id
         assert same.run(
             "x[1] = 9; print(view[0], f(), word if 'word' in dir() else 'own', In[1][:6])"
         ).text == ("9 14 own import\n")
-        other = Kernel(new.url, TOKEN, "sub b.ipynb")
+        other = page(new.url, TOKEN, "sub b.ipynb")
         assert other.run("print(word, Out[1])").text == "kept 42\n"
         assert other.run("1").execution_count == 3
         health = new.http.get("gearshift/health").json()
@@ -60,7 +76,7 @@ def test_two_notebooks_go_on_with_their_variables_and_ids_on_a_new_server(
 
 def test_a_page_that_asks_too_early_waits_for_the_restore(control: FakeControl, folders: Folders) -> None:
     with LabServer(folders, control.url) as old:
-        kernel = Kernel(old.url, TOKEN, "a.ipynb")
+        kernel = page(old.url, TOKEN, "a.ipynb")
         kernel.run(
             "import time\nclass Slow:\n    def __reduce__(self):\n        return time.sleep, (2,)\nslow = Slow()\nv = 5"
         )
@@ -70,7 +86,7 @@ def test_a_page_that_asks_too_early_waits_for_the_restore(control: FakeControl, 
         assert new.http.get("api/contents").status_code == 200
         assert [s["kernel"]["id"] for s in new.http.get("api/sessions").json()] == [kernel.kernel_id]
         assert new.http.get("gearshift/health").json()["restored_operation"] == "op-2"
-        assert Kernel(new.url, TOKEN, "a.ipynb").run("print(v)").text == "5\n"
+        assert page(new.url, TOKEN, "a.ipynb").run("print(v)").text == "5\n"
 
 
 def test_a_server_without_anything_saved_opens_and_says_so(control: FakeControl, folders: Folders) -> None:
@@ -84,7 +100,7 @@ def test_a_kernels_file_that_was_changed_is_refused_and_the_kernel_starts_empty(
     control: FakeControl, folders: Folders
 ) -> None:
     with LabServer(folders, control.url) as old:
-        kernel = Kernel(old.url, TOKEN, "a.ipynb")
+        kernel = page(old.url, TOKEN, "a.ipynb")
         kernel.run("v = 5")
         old.http.post("gearshift/state/save", json={"operation": "op-3"}).raise_for_status()
     file = folders.state / "op-3" / f"kernel-{kernel.kernel_id}.gsk"
@@ -95,11 +111,11 @@ def test_a_kernels_file_that_was_changed_is_refused_and_the_kernel_starts_empty(
         report = new.http.post("gearshift/state/restore", json={"operation": "op-3"}).json()
         assert not report["ok"]
         assert report["kernels"][0]["error"]["code"] == "refused"
-        assert Kernel(new.url, TOKEN, "a.ipynb").run("print('v' in dir())").text == "False\n"
+        assert page(new.url, TOKEN, "a.ipynb").run("print('v' in dir())").text == "False\n"
 
 
 def test_busy_kernels_wait_are_interrupted_or_left_as_chosen(lab: LabServer) -> None:
-    kernel = Kernel(lab.url, TOKEN, "busy.ipynb")
+    kernel = page(lab.url, TOKEN, "busy.ipynb")
     try:
         kernel.run("import time\nkept = 1")
         with _running(lab, kernel, "time.sleep(600)"):
@@ -120,7 +136,7 @@ def test_busy_kernels_wait_are_interrupted_or_left_as_chosen(lab: LabServer) -> 
 
 def test_names_that_are_left_out_stay_behind(control: FakeControl, folders: Folders) -> None:
     with LabServer(folders, control.url) as old:
-        Kernel(old.url, TOKEN, "a.ipynb").run("big = [1] * 10\nsmall = 2")
+        page(old.url, TOKEN, "a.ipynb").run("big = [1] * 10\nsmall = 2")
         saved = old.http.post("gearshift/state/save", json={"operation": "op-4", "leave_out": ["big"]}).json()
         old.end()
     assert {v["name"]: v["verdict"] for v in saved["kernels"][0]["variables"]} == {
@@ -129,7 +145,7 @@ def test_names_that_are_left_out_stay_behind(control: FakeControl, folders: Fold
     }
     with LabServer(folders, control.url) as new:
         new.http.post("gearshift/state/restore", json={"operation": "op-4"}).raise_for_status()
-        assert Kernel(new.url, TOKEN, "a.ipynb").run("print(small, 'big' in dir())").text == "2 False\n"
+        assert page(new.url, TOKEN, "a.ipynb").run("print(small, 'big' in dir())").text == "2 False\n"
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,18 @@ from typing import Any
 from jupyter_core.utils import ensure_async
 
 HEADER = "X-Gearshift-Press"
+WITHOUT_HUB = "1"
 
 
-async def was_pressed(handler: Any) -> bool:
-    """Whether the request says so, comes from this origin, and carries a browser session with its XSRF token."""
+async def proof_of_press(handler: Any) -> str | None:
+    """For a request that says so, comes from this origin and carries a browser session with its XSRF token: the token
+    of that session, by which control believes it. The server's own token would prove nothing: kernels hold it too.
+    """
     if handler.request.headers.get(HEADER) != "1":
-        return False
+        return None
     if handler.request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-        return False
-    return _xsrf_is_right(handler) and await _has_session(handler)
+        return None
+    return await _session_token(handler) if _xsrf_is_right(handler) else None
 
 
 def _xsrf_is_right(handler: Any) -> bool:
@@ -32,14 +35,16 @@ def _xsrf_is_right(handler: Any) -> bool:
     return bool(sent) and hmac.compare_digest(sent, expected)
 
 
-async def _has_session(handler: Any) -> bool:
+async def _session_token(handler: Any) -> str | None:
     provider = handler.identity_provider
     hub = getattr(provider, "hub_auth", None)
     if hub is None:
-        return await ensure_async(provider.get_user_cookie(handler)) is not None
-    token = hub._get_token_cookie(handler)  # jupyterhub 6.1 has no public way to read the cookie alone
+        return WITHOUT_HUB if await ensure_async(provider.get_user_cookie(handler)) is not None else None
+    token: str | None = hub._get_token_cookie(
+        handler
+    )  # jupyterhub 6.1 has no public way to read the cookie alone
     if not token or hmac.compare_digest(token, os.environ.get("JUPYTERHUB_API_TOKEN", "")):
-        return False
+        return None
     session = hub.get_session_id(handler)
     user = await ensure_async(hub.user_for_token(token, session_id=session, sync=False))
-    return bool(user and user.get("session_id"))
+    return token if user and user.get("session_id") else None

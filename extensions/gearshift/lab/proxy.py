@@ -12,7 +12,7 @@ from tornado.iostream import StreamClosedError
 from gearshift.lab.allowed import upstream_path
 from gearshift.lab.answering import SMALL, Answering, signed_in
 from gearshift.lab.environment import LabEnvironment
-from gearshift.lab.press import HEADER, was_pressed
+from gearshift.lab.press import HEADER, proof_of_press
 from gearshift.model.errors import fail
 
 LARGEST_BUNDLE = 64 << 20
@@ -92,8 +92,9 @@ class ProxyHandler(_Proxying):
         if len(self.request.body) > limit:
             raise fail("too_large", field="body", size=len(self.request.body), limit=limit)
         headers = {name: self.request.headers[name] for name in _PASSED_ON if name in self.request.headers}
-        if await was_pressed(self):
-            headers[HEADER] = "1"
+        proof = await proof_of_press(self)
+        if proof:
+            headers[HEADER] = proof
         await self.pass_on(self.request.method, path, headers, self.request.body or None)
 
     @signed_in

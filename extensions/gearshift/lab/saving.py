@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gearshift.lab import manifest
+from gearshift.lab.disk_rate import DiskRate
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.kernel_call import KernelError, ask, check_kind, interrupt, until_idle
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
@@ -41,6 +42,7 @@ class Saver:
 
     def __init__(self, server: Any, environment: LabEnvironment) -> None:
         self._server, self._environment = server, environment
+        self._rate = DiskRate(environment.state_dir)
 
     @property
     def _kernels(self) -> Any:
@@ -52,6 +54,7 @@ class Saver:
         found = await asyncio.gather(
             *(self._plan_one(one, sessions) for one in self._kernels.list_kernel_ids())
         )
+        await self._rate.fill(list(found))
         return {"kernels": list(found)}
 
     async def save(self, request: SaveRequest) -> dict[str, Any]:
@@ -80,6 +83,7 @@ class Saver:
             "kernels": reports,
         }
         manifest.write_json(folder / "save.json", report)
+        self._rate.learn(report)
         return report
 
     async def _sessions(self) -> list[SavedSession]:

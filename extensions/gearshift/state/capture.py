@@ -68,7 +68,7 @@ class Capture:
         for name, value in variables:
             self._node(value).names.append(name)
         self._named_functions = frozenset(
-            id(n.value) for n in self.nodes if isinstance(n.value, types.FunctionType)
+            id(n.value) for n in self.nodes if type(n.value) is types.FunctionType
         )
         self._try_all()
         self._pass_failures_on()
@@ -76,7 +76,7 @@ class Capture:
 
     def defines(self, thing: Any) -> int | None:
         """The number of a class, or of a function that has a name in the namespace."""
-        if isinstance(thing, types.FunctionType) and id(thing) not in self._named_functions:
+        if type(thing) is types.FunctionType and id(thing) not in self._named_functions:
             return None
         return self._node(thing).number
 
@@ -152,11 +152,11 @@ class Capture:
         for node in self.nodes:
             if node.failure is not None:
                 continue
-            roots = {id(p.root): p.root for p in node.parts.values() if isinstance(p, Segment)}
+            roots = {id(p.root): p.root for p in node.parts.values() if type(p) is Segment}
             inside = sum(root.nbytes for key, root in roots.items() if key not in seen)
             seen |= roots.keys()
             beside = sum(b.nbytes for b in node.stream.buffers) - sum(
-                p.nbytes for p in node.parts.values() if isinstance(p, Segment)
+                p.nbytes for p in node.parts.values() if type(p) is Segment
             )
             node.bytes = node.stream.sink.getbuffer().nbytes - len(pickler.PREFIX) + inside + max(beside, 0)
 
@@ -187,4 +187,4 @@ class Capture:
 
 def _is_outdated(node: Node) -> bool:
     """Written before its memory was found to be part of something larger."""
-    return any(isinstance(p, Segment) and p.merged_into is not None for p in node.parts.values())
+    return any(type(p) is Segment and p.merged_into is not None for p in node.parts.values())

@@ -14,15 +14,18 @@ from typing import Any
 MOST_PARTS = 20_000
 """Larger values are compared by their first parts."""
 
-_SCALARS = (int, float, complex, bool, str, bytes, bytearray, type(None))
+_SCALARS = (float, complex, bool, str, bytes, bytearray, type(None))
 
 
 def fingerprint(value: Any, ns: object = None) -> str:
-    """The digest as hex; the namespace itself is not looked into."""
+    """The digest as hex; the namespace itself is not looked into. Empty where the value's own code refuses."""
     digest = hashlib.blake2b(digest_size=16)
-    for word in _Walk(ns).words(value):
-        digest.update(word.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
+    try:
+        for word in _Walk(ns).words(value):
+            digest.update(word.encode("utf-8", "surrogatepass"))
+            digest.update(b"\0")
+    except Exception:  # attributes, iteration and repr may run anybody's code
+        return ""
     return digest.hexdigest()
 
 
@@ -44,6 +47,8 @@ class _Walk:
 
     def _look(self, item: Any) -> tuple[str, Iterable[Any]]:
         kind = type(item)
+        if kind is int:
+            return f"int:{item:x}", ()  # decimal text of very long numbers is refused by Python itself
         if kind in _SCALARS:
             return f"{kind.__name__}:{item!r}", ()
         if item is self._ns:
@@ -64,9 +69,9 @@ class _Walk:
         return None
 
     def _object(self, item: Any, kind: type) -> tuple[str, Iterable[Any]]:
-        if isinstance(item, types.FunctionType):
+        if kind is types.FunctionType:
             return f"function:{item.__qualname__}:{item.__code__.co_code.hex()}", ()
-        if isinstance(item, type):
+        if issubclass(kind, type):
             return f"class:{item.__qualname__}:{','.join(sorted(k for k in vars(item) if k[:2] != '__'))}", ()
         name = f"{kind.__module__}.{kind.__qualname__}"
         if kind.__module__ == "__main__":
@@ -83,8 +88,8 @@ def _attributes(item: Any, kind: type) -> list[Any]:
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot not in ("__dict__", "__weakref__") and hasattr(item, slot):
                 found[slot] = getattr(item, slot)
-    if isinstance(item, (list, tuple)):
+    if issubclass(kind, (list, tuple)):
         found["items"] = list(item)
-    elif isinstance(item, dict):
+    elif issubclass(kind, dict):
         found["items"] = [part for pair in dict.items(item) for part in pair]
     return [part for pair in found.items() for part in pair]

@@ -90,6 +90,11 @@ def reduce_memoryview(view: memoryview) -> Any:
     return memoryview, (own,)
 
 
+def reduce_weak_dict(made: Any) -> tuple[Any, ...]:
+    """What is alive in it; `functools.singledispatch` keeps one in its closure."""
+    return type(made), (dict(made),)
+
+
 def _used_globals(made: types.FunctionType) -> dict[str, Any]:
     known = made.__globals__
     return {name: known[name] for name in _names(made.__code__) if name in known and name != "__builtins__"}

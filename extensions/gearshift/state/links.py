@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Container, Hashable, Iterable, Mapping
 from typing import Any
 
-from gearshift.state.functions import importable
+from gearshift.state.functions import CACHED, importable
 from gearshift.state.memory import Segment
 
 _PLAIN: tuple[type, ...] = (
@@ -74,11 +74,11 @@ def shared_parts(met: Mapping[int, tuple[int, Any]], numbered: Container[int]) -
 
 def key_of(part: Any) -> int:
     """Memory is compared by the segment that it has become part of."""
-    return id(part.root) if isinstance(part, Segment) else id(part)
+    return id(part.root) if type(part) is Segment else id(part)
 
 
 def _matters(thing: Any) -> bool:
-    if isinstance(thing, (types.FunctionType, functools._lru_cache_wrapper)):
+    if type(thing) in (types.FunctionType, CACHED):
         return not importable(thing)
     return not _is_plain(type(thing))  # type: ignore[arg-type]  # types are hashable
 

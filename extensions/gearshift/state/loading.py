@@ -105,7 +105,7 @@ class Restore:
         told, self.notes[noted:] = self.notes[noted:], []
         for member, value in zip(group["nodes"], values, strict=True):
             self._told[member] = _once(told)
-            if isinstance(value, Hole):
+            if type(value) is Hole:
                 self._failures[member] = value.reason
             else:
                 self._values[member] = value
@@ -127,8 +127,8 @@ class Restore:
             look_up = _Unpickler(io.BytesIO(), buffers=()).find_class
             reader = TolerantUnpickler(file, buffers, look_up)
             reader.load()
-            values: list[Any] = reader.load()
-        if isinstance(values, Hole):
+            values: Any = reader.load()
+        if type(values) is Hole:
             return [values] * len(group["nodes"])
         whole = Capture(self.ns, [(str(i), v) for i, v in enumerate(values)], {})
         lost = {name: node.failure for node in whole.nodes for name in node.names if node.failure is not None}

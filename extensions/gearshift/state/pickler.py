@@ -11,6 +11,7 @@ import logging
 import pickle
 import sys
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -122,6 +123,8 @@ def rules(memory: Memory, note: Callable[[str], None], saw: Callable[[str], None
         types.CellType: functions.reduce_cell,
         functions.CACHED: reduce_cached,
         memoryview: functions.reduce_memoryview,
+        weakref.WeakKeyDictionary: functions.reduce_weak_dict,
+        weakref.WeakValueDictionary: functions.reduce_weak_dict,
         logging.Logger: functions.reduce_logger,
         logging.RootLogger: functions.reduce_logger,
         **dict.fromkeys(files.FILE_TYPES, files.reduce_file),

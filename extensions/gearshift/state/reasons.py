@@ -153,8 +153,10 @@ def file_code(file: object) -> str:
 
 
 def is_file(value: object) -> bool:
-    """Open files of the io family; in-memory ones carry their content and are no files here."""
-    return isinstance(value, io.IOBase) and not isinstance(value, (io.BytesIO, io.StringIO))
+    """Open files of the io family; in-memory ones carry their content and are no files here. Asks the type only:
+    a proxy may raise when it is asked for its class."""
+    kind = type(value)
+    return issubclass(kind, io.IOBase) and not issubclass(kind, (io.BytesIO, io.StringIO))
 
 
 def sentence(code: str, words: Mapping[str, str]) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from gearshift.state.capture import Capture, Group, Node
 from gearshift.state.container import Writer
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.functions import standard_streams
-from gearshift.state.reasons import PROCESS_BOUND, is_file
+from gearshift.state.reasons import PROCESS_BOUND
 from gearshift.state.refusal import type_name
 from gearshift.state.report import Plan, Reason, Report, Variable, Verdict
 
@@ -113,22 +113,22 @@ def _fill(variable: Variable, node: Node) -> None:
     variable.notes += [Reason(code) for code in sorted(node.stream.notes)]
 
 
-_KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-    ("module", lambda value: isinstance(value, ModuleType)),
-    ("class", lambda value: isinstance(value, type)),
-    ("function", lambda value: isinstance(value, (FunctionType, BuiltinFunctionType))),
+_KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("module", (ModuleType,)),
+    ("class", (type,)),
+    ("function", (FunctionType, BuiltinFunctionType)),
 )
 
 
 def kind_of(value: Any) -> str:
     """`module`, `class`, `function`, or `data`: lists show data first."""
-    return next((kind for kind, is_one in _KINDS if is_one(value)), "data")
+    return next((kind for kind, types in _KINDS if issubclass(type(value), types)), "data")
 
 
 def _flush_files(ns: dict[str, Any]) -> None:
     """Files that stay behind at least hold all that was written."""
     for _, value in namespace.variables(ns):
-        if is_file(value) and isinstance(value, files.FILE_TYPES):
+        if type(value) in files.FILE_TYPES:
             files.flush(value)
 
 

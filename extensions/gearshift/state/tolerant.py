@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, cast
 
 from gearshift.state.refusal import Refusal, told
 from gearshift.state.report import Reason
@@ -49,10 +49,11 @@ def _hole(error: Exception, looked_up: bool = False) -> Hole:
 
 def _holds(value: Any) -> Hole | None:
     """A hole that is this value or a direct part of it."""
-    if isinstance(value, Hole):
-        return value
-    parts = value if isinstance(value, (tuple, list)) else value.values() if isinstance(value, dict) else ()
-    return next((part for part in parts if isinstance(part, Hole)), None)
+    kind = type(value)
+    if kind is Hole:
+        return cast("Hole", value)
+    parts = value if kind in (tuple, list) else value.values() if kind is dict else ()
+    return next((part for part in parts if type(part) is Hole), None)
 
 
 def _reduce(self: Any) -> None:
@@ -109,7 +110,7 @@ def _fill(load: Callable[[Any], None], taken: int | None) -> Callable[[Any], Non
     def tolerant(self: Any) -> None:
         below = self.metastack[-1] if taken is None else self.stack
         target = below[-1 - (taken or 0)]
-        if isinstance(target, Hole):
+        if type(target) is Hole:
             self.pop_mark() if taken is None else self.stack.__delitem__(slice(-taken, None))
             return
         try:
