@@ -11,7 +11,7 @@ __all__ = ["jobs", "load_ipython_extension"]
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by `%load_ext gearshift`; IPython is there then, and only then."""
-    import_module("gearshift.magics").load(shell)
+    import_module("gearshift.magics.magics").load(shell)
 
 
 def jobs() -> list[Any]:

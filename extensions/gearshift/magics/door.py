@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from gearshift.client import Caps, Client
 from gearshift.model.errors import fail, from_body
 
-SECONDS = 60.0
+SERVICE = "/services/gearshift"
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,12 @@ class Place:
     """What the environment says about this kernel, read when asked."""
 
     url: str
+    """The deployment's address, as `Client` takes it."""
     token: str
-    spend_token: str | None
-    workspace: str | None
-    machine: str | None
-    image: str | None
+    spend_token: str | None = None
+    workspace: str | None = None
+    machine: str | None = None
+    image: str | None = None
 
     @classmethod
     def here(cls, environment: Mapping[str, str] | None = None) -> Place:
@@ -34,7 +36,7 @@ class Place:
         if not url or not token:
             raise fail("control_unavailable", missing=[] if url else ["GEARSHIFT_CONTROL_URL"])
         return cls(
-            url=url.rstrip("/"),
+            url=url.rstrip("/").removesuffix(SERVICE),
             token=token,
             spend_token=spend,
             workspace=env.get("GEARSHIFT_WORKSPACE") or None,
@@ -43,57 +45,57 @@ class Place:
         )
 
 
-@dataclass
-class Door:
-    """Control's API, one call a method name; refusals are raised as the errors they are."""
+class Door(Client):
+    """Control's API as a kernel uses it: proposing with the server's token, spending with a token that may."""
 
-    place: Place
-    transport: httpx.BaseTransport | None = None
-    _client: httpx.Client = field(init=False, repr=False)
+    def __init__(self, place: Place, transport: httpx.BaseTransport | None = None) -> None:
+        super().__init__(place.url, place.token, transport)
+        self.place = place
+        self._transport = transport
 
-    def __post_init__(self) -> None:
-        self._client = httpx.Client(
-            base_url=f"{self.place.url}/api/v1/", timeout=SECONDS, trust_env=False, transport=self.transport
-        )
-
-    def get(self, path: str, **query: Any) -> Any:
-        asked = {name: value for name, value in query.items() if value is not None}
-        return self._send("GET", path, self.place.token, params=asked)
-
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._send("POST", path, self.place.token, json=dict(body))
-
-    def delete(self, path: str) -> Any:
-        return self._send("DELETE", path, self.place.token)
-
-    def upload(self, path: str, data: bytes) -> Any:
-        return self._send("POST", path, self.place.token, content=data)
-
-    def spend(self, path: str, body: Mapping[str, Any]) -> Any:
-        """With the token that may spend; there is one, or this is not called."""
+    def spend(self, plan: Mapping[str, Any], caps: Caps) -> dict[str, Any]:
+        """Confirm within caps; there is a token for it, or this is not called."""
         assert self.place.spend_token is not None
-        return self._send("POST", path, self.place.spend_token, json=dict(body))
+        with Client(self.place.url, self.place.spend_token, self._transport) as spender:
+            return spender.confirm(plan, caps)
 
-    def download(self, path: str) -> bytes:
-        return self._answer("GET", path, self.place.token).content
+    def job_of_plan(self, plan: str) -> dict[str, Any] | None:
+        """The job that confirming this plan made; None before the press."""
+        found = self._call("GET", "jobs", params={"plan": plan})
+        return found[0] if found else None
 
-    def _send(self, method: str, path: str, token: str, **arguments: Any) -> Any:
-        return self._answer(method, path, token, **arguments).json()
+    def log_end(self, job: str, rank: int, size: int) -> str:
+        """The last `size` bytes of a rank's log."""
+        return str(self.job_log(job, rank, -size)["text"])
 
-    def _answer(self, method: str, path: str, token: str, **arguments: Any) -> httpx.Response:
-        headers = {"Authorization": f"token {token}"}
+    def result(self, job: str) -> bytes:
+        """What rank 0 handed back, as a file."""
         try:
-            answer = self._client.request(method, path, headers=headers, **arguments)
-        except httpx.HTTPError as error:
+            answer = self._http.get(f"jobs/{job}/result")
+        except httpx.TransportError as error:
             raise fail("control_unavailable", cause=str(error)) from error
         if answer.is_error:
-            raise from_body(_json(answer), answer.status_code)
-        return answer
+            raise from_body(answer.json(), answer.status_code)
+        return answer.content
 
+    def dataset(self, name: str) -> dict[str, Any]:
+        """One card with its state in this workspace."""
+        return self._object("GET", f"datasets/{name}", params={"workspace": self.here})
 
-def _json(answer: httpx.Response) -> Mapping[str, Any]:
-    try:
-        found = answer.json()
-    except ValueError:
-        return {}
-    return found if isinstance(found, Mapping) else {}
+    def datasets_here(self, query: str) -> list[dict[str, Any]]:
+        """What is offered, with its state in this workspace where there is one."""
+        params = {"q": query, **({"workspace": self.place.workspace} if self.place.workspace else {})}
+        found: list[dict[str, Any]] = self._call("GET", "datasets", params=params)
+        return found
+
+    @property
+    def here(self) -> str:
+        """This workspace, or `unknown_workspace` in a kernel outside of one."""
+        if self.place.workspace is None:
+            raise fail("unknown_workspace", field="workspace", value=None)
+        return self.place.workspace
+
+    @property
+    def symbol(self) -> str:
+        """The currency's."""
+        return str(self.me()["currency_symbol"])

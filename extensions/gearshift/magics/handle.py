@@ -43,10 +43,9 @@ class JobHandle:
     def record(self) -> Mapping[str, Any]:
         """The job as control shows it now."""
         try:
-            found: Mapping[str, Any] = self._door.get(f"jobs/{self.id}")
+            return self._door.job(self.id)
         except GearshiftError as error:
             raise refused(error) from None
-        return found
 
     @property
     def state(self) -> str:
@@ -68,7 +67,7 @@ class JobHandle:
     def result(self) -> Any:
         """What rank 0 handed back with `gearshift.train.result(...)`."""
         try:
-            data = self._door.download(f"jobs/{self.id}/result")
+            data = self._door.result(self.id)
         except GearshiftError as error:
             raise refused(error) from None
         with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +80,7 @@ class JobHandle:
         text, offset = "", 0
         while True:
             try:
-                page = self._door.get(f"jobs/{self.id}/logs", rank=rank, offset=offset)
+                page = self._door.job_log(self.id, rank, offset)
             except GearshiftError as error:
                 raise refused(error) from None
             if not page["text"]:
@@ -91,10 +90,9 @@ class JobHandle:
     def metrics(self, points: int = 600) -> list[dict[str, Any]]:
         """The curve of rank 0."""
         try:
-            found: list[dict[str, Any]] = self._door.get(f"jobs/{self.id}/metrics", points=points)
+            return self._door.job_metrics(self.id, points)
         except GearshiftError as error:
             raise refused(error) from None
-        return found
 
     def __repr__(self) -> str:
         return "<job, not confirmed yet>" if self._id is None else f"<job {self._id}>"
@@ -109,7 +107,7 @@ def mine() -> list[JobHandle]:
     """All jobs of this person, newest first."""
     door = Door(Place.here())
     try:
-        money = str(door.get("me")["currency_symbol"])
-        return [JobHandle(door, money, str(job["id"])) for job in door.get("jobs")]
+        money = door.symbol
+        return [JobHandle(door, money, str(job["id"])) for job in door.jobs()]
     except GearshiftError as error:
         raise refused(error) from None

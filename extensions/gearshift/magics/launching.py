@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gearshift.client import Caps
 from gearshift.magics.door import Door
 from gearshift.model.errors import fail
 from gearshift.train.cells import Cell, build, read_history
+
+
+def number_of(inputs: Sequence[str], body: str) -> int:
+    """The launched cell's own number: it is the last input, unless it runs without history."""
+    is_last = bool(inputs) and inputs[-1].rstrip().endswith(body.rstrip())
+    return len(inputs) - 1 if is_last else len(inputs)
 
 
 def cell_of(number: int, line: str, body: str) -> Cell:
@@ -23,7 +30,7 @@ def send_bundle(
     """Build what the cell needs and leave it with control; nothing is reserved before this has succeeded."""
     history = [one for one in read_history(inputs) if one.number != cell.number]
     bundle = build(cell, history, namespace, Path.cwd(), send)
-    return str(door.upload("jobs/bundles", bundle.pack())["sha256"])
+    return door.send_bundle(bundle.pack())
 
 
 def spec(door: Door, asked: Any, code: str, number: int) -> dict[str, Any]:
@@ -51,10 +58,9 @@ def spec(door: Door, asked: Any, code: str, number: int) -> dict[str, Any]:
     }
 
 
-def confirm_with_token(door: Door, plan: Mapping[str, Any], asked: Any) -> Any:
+def confirm_with_token(door: Door, plan: Mapping[str, Any], asked: Any) -> dict[str, Any]:
     """Headless: the caps are the confirmation."""
-    caps = {"max_price_nano": asked.max_price, "max_cost_nano": asked.max_cost}
-    return door.spend(f"plans/{plan['id']}/confirm", caps)
+    return door.spend(plan, Caps(asked.max_price, asked.max_cost))
 
 
 def can_spend(door: Door, asked: Any) -> bool:
@@ -62,7 +68,7 @@ def can_spend(door: Door, asked: Any) -> bool:
 
 
 def _only_image(door: Door, machine: str) -> str:
-    catalog = door.get("catalog")
+    catalog = door.catalog()
     found = [one["images"] for one in catalog["machines"] if one["id"] == machine]
     if found and found[0]:
         return str(found[0][0])

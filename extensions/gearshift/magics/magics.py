@@ -39,11 +39,12 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         asked = arguments.parse(arguments.cell_parser(), line)
         if not asked.out.isidentifier():
             raise MagicError("bad_request", f"--out: {asked.out!r} is no name of a variable")
-        number = int(self.shell.execution_count)
+        inputs = self._inputs()
+        number = launching.number_of(inputs, body)
         cell = launching.cell_of(number, line, body)
         door = Door(Place.here())
-        code = launching.send_bundle(door, cell, self._inputs(), self.shell.user_ns, asked.send)
-        plan = door.post("plans", {"kind": "job", "spec": launching.spec(door, asked, code, number)})
+        code = launching.send_bundle(door, cell, inputs, self.shell.user_ns, asked.send)
+        plan = door.plan("job", spec=launching.spec(door, asked, code, number))
         handle = self._confirmed(door, plan, asked)
         self.shell.user_ns[asked.out] = handle
         if asked.wait:
@@ -51,7 +52,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
 
     def _confirmed(self, door: Door, plan: Mapping[str, Any], asked: Any) -> JobHandle:
         """Shown as a running job when a token may spend, else as a dialog to be pressed."""
-        symbol = reports.symbol(door)
+        symbol = door.symbol
         if launching.can_spend(door, asked):
             job = launching.confirm_with_token(door, plan, asked)
             self._show(door, symbol, job["id"], showing.job_bundle(job, symbol), lambda: job)
@@ -85,7 +86,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
             return print(parser.format_help())
         door = Door(Place.here())
         if command == "result":
-            return JobHandle(door, reports.symbol(door), asked.job).result
+            return JobHandle(door, door.symbol, asked.job).result
         if command == "show":
             return self._show_job(door, asked.job)
         if command in ("switch", "cancel"):
@@ -93,21 +94,20 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         return print(reports.REPORTS[command](door, asked))
 
     def _show_job(self, door: Door, name: str) -> None:
-        symbol, job = reports.symbol(door), door.get(f"jobs/{name}")
+        symbol, job = door.symbol, door.job(name)
         self._show(door, symbol, f"show-{name}", showing.job_bundle(job, symbol), lambda: job)
 
     def _propose(self, door: Door, command: str, asked: Any) -> None:
         """A switch or a cancel: planned here, confirmed by a press or by a token with caps."""
         if command == "cancel":
-            body = {"kind": "cancel_job", "job": asked.job}
+            plan = door.plan("cancel_job", job=asked.job)
         else:
-            body = {"kind": "switch", "workspace": _workspace(door), "machine": asked.machine}
-        plan = door.post("plans", body)
+            plan = door.plan("switch", workspace=door.here, machine=asked.machine)
         if launching.can_spend(door, asked):
             done = launching.confirm_with_token(door, plan, asked)
             print(f"{command}: {done['id']} {done['state']}")
             return
-        self._ask(plan, reports.symbol(door))
+        self._ask(plan, door.symbol)
 
     # -- the shell ------------------------------------------------------------------------------
 
@@ -130,9 +130,3 @@ def has_front_end(shell: Any) -> bool:
     """Whether somebody sits in front of this cell: pages can be asked for input, headless runs cannot."""
     kernel = getattr(shell, "kernel", None)
     return bool(getattr(kernel, "_allow_stdin", False))
-
-
-def _workspace(door: Door) -> str:
-    if door.place.workspace is None:
-        raise fail("unknown_workspace", field="workspace", value=None)
-    return door.place.workspace

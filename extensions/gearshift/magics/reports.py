@@ -14,26 +14,22 @@ from gearshift.model.units import format_bytes, format_money
 READY_SECONDS = 60.0
 
 
-def symbol(door: Door) -> str:
-    return str(door.get("me")["currency_symbol"])
-
-
 def status(door: Door, _asked: Any) -> str:
-    me = door.get("me")
+    me = door.me()
     money = me["currency_symbol"]
     rows = []
     if door.place.workspace:
-        workspace = door.get(f"workspaces/{door.place.workspace}")
-        price = format_money(workspace["price_per_hour_nano"], money)
+        workspace = door.workspace(door.here)
+        price = format_money(workspace.price_per_hour_nano or 0, money)
         rows = [
-            ["workspace", f"{door.place.workspace} ({workspace['state']})"],
-            ["machine", f"{workspace['spec']['machine']}, {price}/h"],
+            ["workspace", f"{door.here} ({workspace.state})"],
+            ["machine", f"{workspace.spec.machine}, {price}/h"],
         ]
     rows += [
         ["balance", format_money(me["balance_nano"], money)],
         ["today", format_money(me["today_nano"], money)],
     ]
-    running = [job for job in door.get("jobs") if job["state"] not in ("succeeded", "failed", "cancelled")]
+    running = [job for job in door.jobs() if job["state"] not in ("succeeded", "failed", "cancelled")]
     rows += [["job", f"{job['id']} {job['spec']['name']}: {words.sentence(job)}"] for job in running]
     return words.table(rows)
 
@@ -44,7 +40,7 @@ def mount(door: Door, asked: Any) -> str:
 
 def unmount(door: Door, asked: Any) -> str:
     for name in asked.names:
-        door.delete(f"workspaces/{_workspace(door)}/datasets/{name}")
+        door.detach_dataset(door.here, name)
     return "\n".join(f"{name}: detached" for name in asked.names)
 
 
@@ -52,20 +48,20 @@ def disks(door: Door, _asked: Any) -> str:
     rows = [["disk", "mode", "used", "size", "path"]]
     rows += [
         [
-            disk["name"],
-            str(disk["mode_for_me"]),
-            "?" if disk["used_bytes"] is None else format_bytes(disk["used_bytes"]),
-            format_bytes(disk["quota_bytes"]),
-            str(disk["path_hint"]),
+            disk.name,
+            str(disk.mode_for_me),
+            "?" if disk.used_bytes is None else format_bytes(disk.used_bytes),
+            format_bytes(disk.quota_bytes),
+            str(disk.path_hint),
         ]
-        for disk in door.get("disks")
+        for disk in door.disks()
     ]
     return words.table(rows)
 
 
 def datasets(door: Door, asked: Any) -> str:
     rows = [["data set", "state", "size", "licence", "title"]]
-    for found in door.get("datasets", q=" ".join(asked.words), workspace=door.place.workspace):
+    for found in door.datasets_here(" ".join(asked.words)):
         card = found["card"]
         size = format_bytes(card["size_bytes"])
         rows.append([card["id"], found["state"], size, card["licence"], card["title"]["en"]])
@@ -73,10 +69,10 @@ def datasets(door: Door, asked: Any) -> str:
 
 
 def jobs(door: Door, _asked: Any) -> str:
-    found = door.get("jobs")
+    found = door.jobs()
     if not found:
         return "No jobs yet. Start one from a cell: %%gearshift --nodes 2"
-    money = symbol(door)
+    money = door.symbol
     return words.table(
         [
             [job["id"], job["spec"]["name"], words.sentence(job), format_money(job["cost_nano"], money)]
@@ -87,13 +83,14 @@ def jobs(door: Door, _asked: Any) -> str:
 
 def logs(door: Door, asked: Any) -> str:
     """The last lines of a rank."""
-    page = door.get(f"jobs/{asked.job}/logs", rank=asked.rank, offset=-60_000)
-    lines = page["text"].splitlines()[-asked.lines :] if asked.lines > 0 else []
+    lines = (
+        door.log_end(asked.job, asked.rank, 60_000).splitlines()[-asked.lines :] if asked.lines > 0 else []
+    )
     return "\n".join(lines) if lines else f"rank {asked.rank} has printed nothing"
 
 
 def cost(door: Door, _asked: Any) -> str:
-    money, today = symbol(door), door.get("costs/today")
+    money, today = door.symbol, door.today()
     rows = [
         [line["subject"], line["machine"], format_money(line["amount_nano"], money)]
         for line in today["lines"]
@@ -114,21 +111,14 @@ REPORTS: dict[str, Callable[[Door, Any], str]] = {
 
 
 def _mounted(door: Door, name: str) -> str:
-    workspace = _workspace(door)
-    found = door.post(f"workspaces/{workspace}/datasets", {"dataset": name})
+    found = door.attach_dataset(door.here, name)
     deadline = time.monotonic() + READY_SECONDS
     while found["state"] == "preparing" and time.monotonic() < deadline:
         time.sleep(0.5)
-        found = door.get(f"datasets/{name}", workspace=workspace)
+        found = door.dataset(name)
     card = found["card"]
     if found["state"] != "attached":
         cause = (found.get("error") or {}).get("message") or f"it is {found['state']}"
         raise fail("data_failed", field="dataset", value=name, cause=cause)
     size = format_bytes(card["size_bytes"])
     return f"{name}: {found['path']}  read-only, {size}, licence {card['licence']}, no traffic fee"
-
-
-def _workspace(door: Door) -> str:
-    if door.place.workspace is None:
-        raise fail("unknown_workspace", field="workspace", value=None)
-    return door.place.workspace

@@ -90,9 +90,8 @@ def of_plan(door: Door, plan: Mapping[str, Any]) -> Callable[[], Mapping[str, An
     def find() -> Mapping[str, Any] | None:
         deadline = time.monotonic() + 125
         while time.monotonic() < deadline:
-            if found := door.get("jobs", plan=plan["id"]):
-                first: Mapping[str, Any] = found[0]
-                return first
+            if (found := door.job_of_plan(plan["id"])) is not None:
+                return found
             time.sleep(POLL_SECONDS)
         return None
 
@@ -101,9 +100,8 @@ def of_plan(door: Door, plan: Mapping[str, Any]) -> Callable[[], Mapping[str, An
 
 def _try(door: Door, job: str) -> Mapping[str, Any] | None:
     try:
-        found: Mapping[str, Any] = door.get(f"jobs/{job}")
+        return door.job(job)
     except GearshiftError as error:
         if error.code != "control_unavailable":
             raise
         return None
-    return found

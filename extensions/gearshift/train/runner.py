@@ -27,6 +27,7 @@ CELL_LINE = re.compile(r'File "(In\[\d+\])", line (\d+)')
 
 
 def main() -> NoReturn:
+    """Run the bundle of this job; never returns."""
     place = here()
     _own_streams(place)
     faulthandler.enable()
@@ -106,11 +107,17 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:
-    """Leave out what lies before the first frame of a cell."""
+    """Leave out what lies before the first frame of the bundle's own code."""
     part = trace
-    while part is not None and not part.tb_frame.f_code.co_filename.startswith("In["):
+    while part is not None and not _is_own(part.tb_frame.f_code.co_filename):
         part = part.tb_next
     return part if part is not None else trace
+
+
+def _is_own(filename: str) -> bool:
+    """Whether it is a cell or script of the bundle: those are in the line cache under a name that is no file."""
+    entry = linecache.cache.get(filename)
+    return entry is not None and len(entry) == 4 and entry[1] is None
 
 
 def _record(place: Place, error: BaseException, code: int) -> None:
@@ -140,7 +147,7 @@ def _record(place: Place, error: BaseException, code: int) -> None:
 
 def _where(error: BaseException) -> str:
     """The last line of a cell that the error passed through."""
-    cells = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("In[")]
+    cells = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename)]
     return f"{cells[-1].filename}, line {cells[-1].lineno}" if cells else ""
 
 

@@ -1,0 +1,154 @@
+"""`gearshift job run|ls|show|logs|cancel`: jobs from a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gearshift.client import Caps, Client
+from gearshift.magics import arguments, words
+from gearshift.model.errors import fail
+from gearshift.train import script
+
+FINAL = ("succeeded", "failed", "cancelled")
+POLL_SECONDS = 0.5
+EXIT = {"succeeded": 0, "failed": 1, "cancelled": 130}
+
+
+def add(nouns: argparse._SubParsersAction[Any]) -> None:
+    """Put `job` among the nouns of the command line; each verb leaves its function in `run`."""
+    job = nouns.add_parser("job", help="run, list, show, follow and cancel jobs")
+    verbs = job.add_subparsers(dest="verb", required=True)
+
+    def verb(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = verbs.add_parser(name, help=text)
+        parser.set_defaults(run=run)
+        return parser
+
+    _add_run(verb("run", run_script, "run a script as a gang"))
+    verb("ls", list_jobs, "your jobs, newest first")
+    verb("show", show_job, "one job").add_argument("job")
+    logs = verb("logs", print_logs, "the log of a rank")
+    logs.add_argument("job")
+    logs.add_argument("--rank", type=int, default=0)
+    logs.add_argument("-f", "--follow", action="store_true", help="until the job has ended")
+    cancel = verb("cancel", cancel_job, "end a job")
+    cancel.add_argument("job")
+    arguments.add_caps(cancel)
+
+
+def run_script(asked: argparse.Namespace) -> int:
+    """Plan, ask (or keep to the caps), and follow when told to."""
+    with client() as control:
+        packed = script.bundle_of(Path(asked.script)).pack()
+        plan = control.plan("job", spec=_spec(control, asked, control.send_bundle(packed)))
+        job = control.confirm(plan, _agreed(control, plan, asked))
+        print(f"job {job['id']}")
+        return _follow(control, job["id"], 0) if asked.follow else 0
+
+
+def list_jobs(_asked: argparse.Namespace) -> int:
+    with client() as control:
+        rows = [[job["id"], job["spec"]["name"], words.sentence(job)] for job in control.jobs()]
+    print(words.table(rows) if rows else "no jobs")
+    return 0
+
+
+def show_job(asked: argparse.Namespace) -> int:
+    with client() as control:
+        print(words.plain(control.job(asked.job), control.me()["currency_symbol"]))
+    return 0
+
+
+def print_logs(asked: argparse.Namespace) -> int:
+    with client() as control:
+        if asked.follow:
+            return _follow(control, asked.job, asked.rank)
+        _print_from(control, asked.job, asked.rank, 0)
+    return 0
+
+
+def cancel_job(asked: argparse.Namespace) -> int:
+    with client() as control:
+        plan = control.plan("cancel_job", job=asked.job)
+        job = control.confirm(plan, _agreed(control, plan, asked))
+    print(f"job {job['id']} {job['state']}")
+    return 0
+
+
+def client() -> Client:
+    """By GEARSHIFT_URL and GEARSHIFT_TOKEN, as all commands from outside."""
+    url, token = os.environ.get("GEARSHIFT_URL"), os.environ.get("GEARSHIFT_TOKEN")
+    if not url or not token:
+        missing = "GEARSHIFT_URL" if not url else "GEARSHIFT_TOKEN"
+        raise fail("bad_request", field=missing, value=None, problem="set it in the environment")
+    return Client(url, token)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("script")
+    parser.add_argument("argv", nargs=argparse.REMAINDER, help="what the script gets")
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--procs", type=int, default=1)
+    parser.add_argument("--machine", required=True)
+    parser.add_argument("--image")
+    parser.add_argument("--launch", choices=("env", "torchrun", "deepspeed"), default="env")
+    parser.add_argument("--name")
+    parser.add_argument("--env", nargs="+", type=arguments.variable, default=[], metavar="NAME=VALUE")
+    parser.add_argument("--max-restarts", type=int, default=0)
+    parser.add_argument("--deadline", type=arguments.seconds)
+    parser.add_argument("-f", "--follow", action="store_true", help="print the log of rank 0 until the end")
+    arguments.add_caps(parser)
+
+
+def _spec(control: Client, asked: argparse.Namespace, code: str) -> dict[str, Any]:
+    return {
+        "name": asked.name or Path(asked.script).name,
+        "machine": asked.machine,
+        "image": asked.image or control.catalog()["images"][0]["id"],
+        "nodes": asked.nodes,
+        "procs": asked.procs,
+        "launch": asked.launch,
+        "code": code,
+        "argv": asked.argv,
+        "env": dict(asked.env),
+        "max_restarts": asked.max_restarts,
+        "deadline_seconds": asked.deadline,
+        "budget_nano": asked.max_cost,
+    }
+
+
+def _agreed(control: Client, plan: dict[str, Any], asked: argparse.Namespace) -> Caps | None:
+    """The caps, or None for the yes on the terminal; raises when there is neither."""
+    if asked.max_price is not None and asked.max_cost is not None:
+        return Caps(asked.max_price, asked.max_cost)
+    if not sys.stdin.isatty():
+        raise fail("needs_confirmation", field="press", value=False)
+    print("\n".join(words.plan_lines(plan, control.me()["currency_symbol"])))
+    if input("Do it? Type yes: ").strip().lower() != "yes":
+        raise fail("cancelled", by="you")
+    return None
+
+
+def _follow(control: Client, job: str, rank: int) -> int:
+    """Print what comes until the job has ended; its state is the exit code, its failure the last words."""
+    offset = 0
+    while True:
+        found = control.job(job)
+        offset = _print_from(control, job, rank, offset)
+        if found["state"] in FINAL:
+            print(f"job {job}: {words.sentence(found)}", file=sys.stderr)
+            return EXIT[found["state"]]
+        time.sleep(POLL_SECONDS)
+
+
+def _print_from(control: Client, job: str, rank: int, offset: int) -> int:
+    while (page := control.job_log(job, rank, offset))["text"]:
+        print(page["text"], end="", flush=True)
+        offset = page["offset"]
+    return offset
