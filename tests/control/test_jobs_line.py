@@ -8,6 +8,8 @@ import pytest
 from gearshift_testing.controls import Control, Person
 from gearshift_testing.gangs import FakeJobs, Jobs
 
+PRESS = "X-Gearshift-Press"
+
 
 @pytest.fixture
 def backend() -> FakeJobs:
@@ -243,7 +245,10 @@ async def test_a_workspaces_token_may_propose_but_not_confirm_without_a_press(
     for said in ({"press": True}, {"terminal": True}, {"max_price_nano": 10**10, "max_cost_nano": 10**10}):
         answer = await inside.post(f"/plans/{plan['id']}/confirm", said)
         assert answer.json()["error"]["code"] == "needs_confirmation"
-    pressed = {"X-Gearshift-Press": "1"}
+    for forged in ("1", inside.token, alice.token, control.page_token("bob", "work")):
+        answer = await inside.post(f"/plans/{plan['id']}/confirm", {"press": True}, **{PRESS: forged})
+        assert answer.json()["error"]["code"] == "needs_confirmation"
+    pressed = {PRESS: control.page_token("alice", "work")}
     answer = await inside.post(f"/plans/{plan['id']}/confirm", {"press": True}, **pressed)
     assert answer.status_code == 202
     assert answer.json()["state"] == "queued"

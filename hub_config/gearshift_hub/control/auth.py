@@ -119,9 +119,11 @@ CHECKS: tuple[Callable[..., object], ...] = (
     may.propose,
     may.spend,
     may.admin,
+    may.watch,
     may.page,
     may.anyone,
 )
+"""Every route depends on one of these; a test walks the router."""
 
 
 def context(request: Request) -> Context:
@@ -208,11 +210,21 @@ def new_ticket(request: Request, owner: str, workspace: str) -> tuple[str, Ticke
     return _sealer(request).ticket(ticket), ticket
 
 
-def was_pressed(request: Request, actor: Actor) -> bool:
-    """Whether the request came by a press: on our page, or passed on by the server extension as such."""
-    return actor.kind == "browser" or (
-        actor.kind == "server" and request.headers.get(PRESS_HEADER, "") == "1"
-    )
+async def was_pressed(request: Request, actor: Actor) -> bool:
+    """Whether the request came by a press: on our page, or in Lab and passed on by the server extension.
+
+    The extension proves it with the token of the page's sign-in to this workspace. Code in a kernel holds the
+    server's token, but never that one.
+    """
+    if actor.kind == "browser":
+        return True
+    proof = request.headers.get(PRESS_HEADER)
+    if actor.kind != "server" or not proof:
+        return False
+    user = await _ask(request, proof)
+    if user is None or not user.signed_in or user.name != actor.name:
+        return False
+    return _server_of(user.scopes) == actor.workspace
 
 
 def begin_session(request: Request, answer: Response, token: str) -> None:

@@ -14,6 +14,8 @@ class HubUser:
     name: str
     kind: Literal["user", "service"] = "user"
     scopes: frozenset[str] = field(default_factory=frozenset)
+    signed_in: bool = False
+    """The token belongs to a browser's sign-in, not to a program."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class HttpHub:
             return None
         said = _checked(answer)
         kind: Literal["user", "service"] = "service" if said.get("kind") == "service" else "user"
-        return HubUser(said["name"], kind, frozenset(said.get("scopes", ())))
+        return HubUser(said["name"], kind, frozenset(said.get("scopes", ())), bool(said.get("session_id")))
 
     async def token_for_code(self, code: str, redirect_uri: str) -> str | None:
         form = {

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from gearshift.model.launch import LaunchPlan
 from gearshift.model.operation import Operation
 from gearshift_hub.backends.base import Able, Backend
-from gearshift_hub.control.app import internal_app, public_app
+from gearshift_hub.control.app import internal_app, plug, public_app
 from gearshift_hub.control.auth import SESSION_COOKIE, XSRF_HEADER
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.base import Database
@@ -70,6 +70,7 @@ class Control:
             events=EventBus(self.db, self.clock),
         )
         self.engine: Engine = flows.install(self.ctx)
+        plug(self.ctx)
         self.hub.launch = self._launch
 
     @cached_property
@@ -99,6 +100,11 @@ class Control:
         """The token inside a workspace's server."""
         scopes = [READ, PROPOSE, f"access:servers!server={owner}/{name}", f"read:users:name!user={owner}"]
         return Person(self, owner, self.hub.give_token(f"server-{owner}-{name}", owner, scopes))
+
+    def page_token(self, owner: str, name: str) -> str:
+        """The token of a page's sign-in to a workspace, which its server sends along as the proof of a press."""
+        scopes = [f"access:servers!server={owner}/{name}", f"read:users:name!user={owner}"]
+        return self.hub.give_token(f"page-{owner}-{name}", owner, scopes, signed_in=True)
 
     def browser(self, name: str) -> Browser:
         token = self.hub.give_token(f"browser-{name}", name, list(BROWSER[:3]))

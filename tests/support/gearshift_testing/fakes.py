@@ -162,8 +162,11 @@ class FakeHub:
 
     # -- people ------------------------------------------------------------------------------------
 
-    def give_token(self, token: str, name: str, scopes: Sequence[str], kind: str = "user") -> str:
-        self.users[token] = HubUser(name, "service" if kind == "service" else "user", frozenset(scopes))
+    def give_token(
+        self, token: str, name: str, scopes: Sequence[str], kind: str = "user", signed_in: bool = False
+    ) -> str:
+        user = HubUser(name, "service" if kind == "service" else "user", frozenset(scopes), signed_in)
+        self.users[token] = user
         return token
 
     async def whoami(self, token: str) -> HubUser | None:

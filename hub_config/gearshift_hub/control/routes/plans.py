@@ -33,7 +33,7 @@ async def confirm(
     ctx: Context = Depends(context),
 ) -> dict[str, Any]:
     """Carry it out, once; the answer is the operation or job that came of it."""
-    done = await plans.confirm(ctx, actor, plan, said, pressed=was_pressed(request, actor))
+    done = await plans.confirm(ctx, actor, plan, said, pressed=await was_pressed(request, actor))
     return done.model_dump(mode="json")
 
 
