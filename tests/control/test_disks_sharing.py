@@ -74,7 +74,7 @@ async def test_a_disk_is_made_with_its_folder_and_listed_after_the_home(
         5 * GB,
         "~/disks/team",
     )
-    assert disk["used_bytes"] is None
+    assert disk["used_bytes"] == 0
     assert (await alice.get("/disks/team")).json() == (await alice.get(f"/disks/{disk['id']}")).json() == disk
 
 

@@ -134,6 +134,23 @@ async def test_home_changes_by_itself_when_a_workspace_does(site: Site) -> None:
     await expect(page.get_by_role("button", name="Start work as it was, ¥0.10/h")).to_be_visible()
 
 
+async def test_a_page_that_is_not_seen_holds_no_connection_and_catches_up_when_it_is(site: Site) -> None:
+    alice = site.control.person("alice")
+    await alice.start()
+    page = await site.open("/")
+    await expect(page.get_by_role("row", name="work")).to_contain_text("Running")
+    see = """seen => {
+        Object.defineProperty(document, 'hidden', { value: !seen, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    async with page.expect_event("requestfailed", lambda request: "/events" in request.url):
+        await page.evaluate(see, False)
+    await alice.stop()
+    await expect(page.get_by_role("row", name="work")).to_contain_text("Running")
+    await page.evaluate(see, True)
+    await expect(page.get_by_role("row", name="work")).to_contain_text("Stopped")
+
+
 async def test_a_stop_is_pressed_after_half_a_second_with_the_focus_on_cancel(site: Site) -> None:
     await site.control.person("alice").start()
     page = await site.open("/workspaces/alice/work/stop")

@@ -381,7 +381,7 @@ async def test_the_language_follows_query_cookie_browser_and_site(control: Contr
         chosen = await client.get("/start?lang=en&machine=gpu-1")
         assert language(chosen) == "en"
         assert "gearshift-language=en" in chosen.headers["set-cookie"]
-    async with control.outside({"Cookie": f"{browser.cookie}; gearshift-language=zh"}) as client:
+    async with control.outside({"Cookie": f"{browser.cookie}; gearshift-language=zh-CN"}) as client:
         assert language(await client.get("/start")) == "zh-CN"
         assert language(await client.get("/start?lang=xx")) == "zh-CN"
 

@@ -118,7 +118,7 @@ def _language(request: Request) -> Language:
     default = context(request).deployment.site.language
     for asked in (request.query_params.get("lang"), request.cookies.get(LANGUAGE_COOKIE)):
         for language in LANGUAGES:
-            if asked == language:
+            if asked in (language, words(language).tag):
                 return language
     return preferred(request.headers.get("Accept-Language", ""), default)
 
@@ -131,11 +131,12 @@ def _theme(request: Request) -> Theme:
 
 
 def _remember(request: Request, answer: HTMLResponse) -> None:
-    """A choice made in the header holds for the pages after it."""
-    path = f"{context(request).prefix}/"
-    if request.query_params.get("lang") in LANGUAGES:
-        answer.set_cookie(LANGUAGE_COOKIE, _language(request), COOKIE_AGE_S, path=path, samesite="lax")
-    if request.query_params.get("theme") in ("light", "dark", "auto"):
+    """A choice made in the header holds for the pages after it, the hub's own included."""
+    path = context(request).base_url
+    if "lang" in request.query_params:
+        tag = words(_language(request)).tag
+        answer.set_cookie(LANGUAGE_COOKIE, tag, COOKIE_AGE_S, path=path, samesite="lax")
+    if "theme" in request.query_params:
         answer.set_cookie(THEME_COOKIE, _theme(request), COOKIE_AGE_S, path=path, samesite="lax")
 
 

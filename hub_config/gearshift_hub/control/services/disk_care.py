@@ -135,6 +135,7 @@ async def finish(ctx: Context, disk: str) -> None:
     with ctx.db.transaction() as session:
         row = session.get_one(DiskRow, disk)
         row.state = DiskState.ACTIVE
+        row.used_bytes, row.measured_at = 0, ctx.clock.now()
         disk_records.tell(ctx, session, row, "disk.created")
 
 

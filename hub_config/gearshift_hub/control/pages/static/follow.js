@@ -72,5 +72,5 @@ follow(
   }
 );
 setInterval(() => {
-  if (missed) draw();
+  if (missed && !document.hidden) draw();
 }, 2000);

@@ -30,13 +30,32 @@ async function read(response, take) {
   }
 }
 
-/** Call `onEvent(kind, data)` for each event and `onState(connected)` when the stream comes and goes. */
+const shown = () =>
+  document.hidden
+    ? new Promise(resolve => document.addEventListener('visibilitychange', resolve, { once: true })).then(shown)
+    : undefined;
+
+function untilHidden() {
+  const stop = new AbortController();
+  const check = () => {
+    if (document.hidden) stop.abort();
+  };
+  document.addEventListener('visibilitychange', check);
+  stop.signal.addEventListener('abort', () => document.removeEventListener('visibilitychange', check));
+  return stop;
+}
+
+/** Call `onEvent(kind, data)` for each event and `onState(connected)` when the stream comes and goes.
+    A page that is not seen holds no connection: a browser has six for all its tabs; it goes on where it was. */
 export async function follow({ events, after }, onEvent, onState = () => {}) {
   let last = String(after);
   for (let tries = 0; ; tries += 1) {
+    await shown();
+    const stop = untilHidden();
     try {
       const headers = { 'Last-Event-ID': last };
-      const response = await fetch(events, { headers, cache: 'no-store', credentials: 'same-origin' });
+      const options = { headers, cache: 'no-store', credentials: 'same-origin', signal: stop.signal };
+      const response = await fetch(events, options);
       if (!response.ok) throw new Error(String(response.status));
       tries = 0;
       onState(true);
@@ -45,9 +64,10 @@ export async function follow({ events, after }, onEvent, onState = () => {}) {
         onEvent(kind, JSON.parse(data || 'null'));
       });
     } catch (error) {
-      console.error('event stream', error);
+      if (!stop.signal.aborted) console.error('event stream', error);
     }
+    stop.abort();
     onState(false);
-    await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
+    if (!document.hidden) await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
   }
 }
