@@ -6,6 +6,7 @@ configurable-http-proxy, installed once below GEARSHIFT_HOME/bench.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -37,6 +38,7 @@ c.ConfigurableHTTPProxy.command = ["{node}", "{proxy}"]
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api_port}"
 c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
 c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
+c.Spawner.environment = {environment}
 c.Spawner.args = ["--allow-root", "--ServerApp.jpserver_extensions={{'gearshift.lab': False}}"]
 c.Spawner.http_timeout = 60
 c.JupyterHub.log_level = "WARN"
@@ -46,7 +48,8 @@ c.JupyterHub.log_level = "WARN"
 class Stock:
     """A running stock hub; `close()` leaves no process."""
 
-    def __init__(self) -> None:
+    def __init__(self, extension: bool = True) -> None:
+        """`extension` False also hides our Lab extension from its pages."""
         self.folder = Path(tempfile.mkdtemp(prefix="stock-hub-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.token = os.urandom(16).hex()
@@ -55,6 +58,7 @@ class Stock:
         config = CONFIG.format(
             port=port, hub_port=hub_port, api_port=api_port, folder=self.folder, token=self.token,
             node=shutil.which("node"), proxy=proxy_script(), python=sys.executable,
+            environment={} if extension else hidden(self.folder),
         )  # fmt: skip
         (self.folder / "config.py").write_text(config)
         self.log = (self.folder / "log").open("wb")
@@ -126,3 +130,12 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def hidden(folder: Path) -> dict[str, str]:
+    """Settings of Lab that switch our extension off, and where they lie."""
+    place = folder / "jupyter/labconfig"
+    place.mkdir(parents=True)
+    off = {"disabledExtensions": {"jupyterlab-gearshift": True}}
+    (place / "page_config.json").write_text(json.dumps(off))
+    return {"JUPYTER_CONFIG_PATH": str(folder / "jupyter")}
