@@ -219,3 +219,33 @@ class _running:
             self._kernel.run(code)
         except Exception as error:
             assert "KeyboardInterrupt" in str(error)  # noqa: PT017 - in a thread of the test
+
+
+def test_a_kernel_that_dies_while_it_is_saved_is_told_at_once_and_hinders_nobody(lab: LabServer) -> None:
+    kernel, other = page(lab.url, TOKEN, "dies.ipynb"), page(lab.url, TOKEN, "lives.ipynb")
+    try:
+        kernel.run(
+            "import os\nclass Dies:\n    def __reduce__(self):\n        os.kill(os.getpid(), 9)\nd = Dies()"
+        )
+        other.run("v = 1")
+        started = time.monotonic()
+        saved = _save(lab, "op-dies", "wait", seconds=60).json()
+        assert time.monotonic() - started < 20
+        assert {k["path"]: k["status"] for k in saved["kernels"]} == {
+            "dies.ipynb": "dead",
+            "lives.ipynb": "saved",
+        }
+    finally:
+        for one in (kernel, other):
+            lab.http.delete(f"api/kernels/{one.kernel_id}")
+
+
+def test_a_notebook_that_hides_builtins_is_saved_all_the_same(lab: LabServer) -> None:
+    kernel = page(lab.url, TOKEN, "hides.ipynb")
+    try:
+        kernel.run("globals = dict = list = type = isinstance = len = repr = None\njson = os = pickle = 5")
+        saved = _save(lab, "op-hides", "wait").json()
+        assert saved["ok"]
+        assert saved["kernels"][0]["moved"] == 10
+    finally:
+        lab.http.delete(f"api/kernels/{kernel.kernel_id}")

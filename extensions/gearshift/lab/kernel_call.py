@@ -10,7 +10,7 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from queue import Empty
@@ -20,10 +20,12 @@ from jupyter_client.session import Session
 
 INTERRUPT_GRACE_S = 10.0
 _POLL_S = 0.05
+_LOOK_S = 0.5
 
 
 class KernelError(Exception):
-    """Why a kernel gave no report: `code` is `busy`, `dead`, `not_python`, `disk_full`, `refused` or `failed`."""
+    """Why a kernel gave no report: `code` is `busy`, `left`, `dead`, `not_python`, `unsupported` (its environment lacks
+    us), `disk_full`, `refused`, `late` or `failed`."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -35,11 +37,13 @@ async def ask(manager: Any, what: dict[str, Any], folder: Path, seconds: float) 
     with tempfile.TemporaryDirectory(prefix="ask-", dir=folder) as place:
         answer = Path(place) / "answer.json"
         request = {**what, "answer": str(answer), "until": time.time() + seconds}
-        call = f"__import__('gearshift.state.kernel', fromlist=['answer']).answer({json.dumps(request)!r}, globals())"
+        call = f"__import__('gearshift.state.kernel', fromlist=['answer']).answer({json.dumps(request)!r})"
         async with _client(manager) as client:
-            said = await _execute(client, call, seconds)
+            said = await _while_it_lives(manager, _execute(client, call, seconds))
         if said["status"] != "ok":
-            raise KernelError("failed", f"{said.get('ename')}: {said.get('evalue')}")
+            missing = said.get("ename") in ("ModuleNotFoundError", "ImportError")
+            code = "unsupported" if missing else "failed"
+            raise KernelError(code, f"{said.get('ename')}: {said.get('evalue')}")
         body: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in body:
         raise KernelError(body["error"]["code"], body["error"]["text"])
@@ -78,6 +82,22 @@ async def _client(manager: Any) -> AsyncIterator[Any]:
         yield client
     finally:
         client.stop_channels()
+
+
+async def _while_it_lives(manager: Any, question: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """A kernel that dies, or is started again by the server, will never answer what the old one was asked."""
+    pid = manager.provisioner.pid
+    task = asyncio.create_task(question)
+    try:
+        while True:
+            done, _ = await asyncio.wait({task}, timeout=_LOOK_S)
+            if done:
+                return task.result()
+            if manager.provisioner is None or manager.provisioner.pid != pid or not await manager.is_alive():
+                raise KernelError("dead", "the kernel died before it answered")
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 async def _execute(client: Any, expression: str, seconds: float) -> dict[str, Any]:

@@ -68,9 +68,9 @@ class Saver:
         reports = await asyncio.gather(*(self._save_one(one, folder, request, sessions) for one in ids))
         _check(reports)
         kernels = tuple(
-            SavedKernel(r["kernel_id"], self._kernels.get_kernel(r["kernel_id"]).kernel_name, r["file"])
+            SavedKernel(r["kernel_id"], r["name"], r["file"])
             for r in reports
-            if r["status"] != "dead"
+            if r["kernel_id"] in self._kernels
         )
         manifest.write(
             folder, Manifest(request.operation, kernels, tuple(sessions)), self._environment.state_key

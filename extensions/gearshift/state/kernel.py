@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gearshift.state import key
+from gearshift.state import key, namespace
 from gearshift.state.container import DiskFull, Refused, StateError
 from gearshift.state.loading import load
 from gearshift.state.refusal import told
@@ -22,10 +22,10 @@ from gearshift.state.saving import plan, save
 KEY_ENV = "GEARSHIFT_STATE_KEY"
 
 
-def answer(request: str, ns: dict[str, Any]) -> str:
-    """Does what is asked, writes the answer, says `done`."""
+def answer(request: str, ns: dict[str, Any] | None = None) -> str:
+    """Does what is asked of the kernel's namespace, writes the answer, says `done`."""
     asked: dict[str, Any] = json.loads(request)
-    _write(Path(asked["answer"]), _answer(asked, ns))
+    _write(Path(asked["answer"]), _answer(asked, namespace.own() if ns is None else ns))
     return "done"
 
 

@@ -22,6 +22,12 @@ def shell_of(ns: Mapping[str, Any]) -> Any | None:
     return shell if shell is not None and shell.user_ns is ns else None
 
 
+def own() -> dict[str, Any]:
+    """The namespace of the kernel that this runs in."""
+    ns: dict[str, Any] = sys.modules["IPython"].get_ipython().user_ns
+    return ns
+
+
 def variables(ns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The person's names in the order they were bound, then cached outputs as `Out[3]`."""
     shell = shell_of(ns)
