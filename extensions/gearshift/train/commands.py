@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gearshift.cli.connection import client
 from gearshift.client import Caps, Client
 from gearshift.magics import arguments, words
 from gearshift.model.errors import fail
@@ -81,17 +81,8 @@ def cancel_job(asked: argparse.Namespace) -> int:
     return 0
 
 
-def client() -> Client:
-    """By GEARSHIFT_URL and GEARSHIFT_TOKEN, as all commands from outside."""
-    url, token = os.environ.get("GEARSHIFT_URL"), os.environ.get("GEARSHIFT_TOKEN")
-    if not url or not token:
-        missing = "GEARSHIFT_URL" if not url else "GEARSHIFT_TOKEN"
-        raise fail("bad_request", field=missing, value=None, problem="set it in the environment")
-    return Client(url, token)
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("script")
+    parser.add_argument("script", help="options of ours come before it, as with torchrun")
     parser.add_argument("argv", nargs=argparse.REMAINDER, help="what the script gets")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--procs", type=int, default=1)
