@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 from gearshift_hub.control import errors
 from gearshift_hub.control.auth import Callers
 from gearshift_hub.control.context import Context
+from gearshift_hub.control.doorstep import Doorstep
 from gearshift_hub.control.routes import (
     events,
     internal,
@@ -76,6 +77,7 @@ def _app(ctx: Context) -> FastAPI:
     app.state.callers = Callers()
     app.state.sealer = Sealer(ctx.secret)
     errors.install(app)
+    app.add_middleware(Doorstep)
     return app
 
 

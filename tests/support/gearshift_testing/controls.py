@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from gearshift.model.launch import LaunchPlan
 from gearshift.model.operation import Operation
 from gearshift_hub.backends.base import Able, Backend
-from gearshift_hub.control.app import internal_app, plug, public_app
+from gearshift_hub.control.app import internal_app, public_app
 from gearshift_hub.control.auth import SESSION_COOKIE, XSRF_HEADER
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.base import Database
@@ -70,7 +70,6 @@ class Control:
             events=EventBus(self.db, self.clock),
         )
         self.engine: Engine = flows.install(self.ctx)
-        plug(self.ctx)
         self.hub.launch = self._launch
 
     @cached_property

@@ -19,6 +19,8 @@ router = APIRouter(tags=["events"])
 
 BEAT_S = 5.0
 BEAT = ": beat\n\n"
+LONGEST_ID = 18
+"""Digits that every database takes for a number."""
 
 
 @router.get("/events", response_class=StreamingResponse)
@@ -71,6 +73,6 @@ def _audience(watcher: Watcher, workspace: str | None) -> Audience:
 def _last_id(text: str | None) -> int | None:
     if not text:
         return None
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_ID:
         raise fail("bad_request", field="Last-Event-ID", value=text, problem="not an id of ours")
     return int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from fastapi import APIRouter, Depends, Query
 from gearshift.model.errors import fail
@@ -102,6 +102,11 @@ def _fault(seq: int | None, text: str) -> str:
 
 
 def _zoned(field: str, instant: datetime | None) -> datetime | None:
-    if instant is not None and instant.tzinfo is None:
+    if instant is None:
+        return None
+    if instant.tzinfo is None:
         raise fail("bad_request", field=field, value=str(instant), problem="a time needs a zone")
-    return instant
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError as error:
+        raise fail("bad_request", field=field, value=str(instant), problem="no such time in UTC") from error
