@@ -46,7 +46,6 @@ SERVER: Final = (
 CONTROL: Final = (
     HUB,
     "admin:users",  # an account of control becomes a user of the hub, and goes with it
-    "access:servers",  # the kernel-state routes inside a workspace
 )
 """What control's own token holds."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gearshift.model.launch import DOOR_KEY_ENV
 from gearshift.state.kernel import signing_key
 
 
@@ -26,6 +27,8 @@ class LabEnvironment:
     restore: str | None
     token: str = field(repr=False)
     state_key: bytes = field(repr=False)
+    door_key: str = field(repr=False)
+    """What control shows when it calls; empty outside a hub."""
 
 
 def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
@@ -47,6 +50,7 @@ def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
         restore=given.get("GEARSHIFT_RESTORE") or None,
         token=given.get("JUPYTERHUB_API_TOKEN", ""),
         state_key=signing_key(given, state_dir),
+        door_key=given.get(DOOR_KEY_ENV, ""),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from jupyter_server.utils import url_path_join
 
+from gearshift.lab import control_door
 from gearshift.lab import environment as lab_environment
 from gearshift.lab.gate import Gate, held_routes
 from gearshift.lab.metrics import MetricsHandler, Sampler
@@ -32,6 +33,7 @@ def load_extension(server: Any) -> None:
     restorer = Restorer(server, environment, gate)
     app = server.web_app
     app.settings["gearshift_gate"] = gate
+    app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
     app.add_handlers(".*$", _own_routes(base, server, environment, restorer))

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from gearshift.lab import manifest
-from gearshift.lab.answering import Answering, signed_in
+from gearshift.lab.answering import signed_in
+from gearshift.lab.control_door import ControlDoor
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.restoring import LOAD_S, Restorer
 from gearshift.lab.saving import SAVE_S, Saver, SaveRequest
@@ -16,7 +17,7 @@ BUSY = ("wait", "interrupt", "leave")
 LONGEST_S = 24 * 3600.0
 
 
-class PlanHandler(Answering):
+class PlanHandler(ControlDoor):
     """POST: what would become of each variable of each kernel."""
 
     def initialize(self, saver: Saver) -> None:
@@ -27,7 +28,7 @@ class PlanHandler(Answering):
         await self.finish(await self.saver.plan())
 
 
-class SaveHandler(Answering):
+class SaveHandler(ControlDoor):
     """POST {operation, busy, leave_out, seconds}."""
 
     def initialize(self, saver: Saver) -> None:
@@ -38,7 +39,7 @@ class SaveHandler(Answering):
         await self.finish(await self.saver.save(save_request(self.body())))
 
 
-class RestoreHandler(Answering):
+class RestoreHandler(ControlDoor):
     """POST {operation, seconds}."""
 
     def initialize(self, restorer: Restorer) -> None:
@@ -50,7 +51,7 @@ class RestoreHandler(Answering):
         await self.finish(await self.restorer.restore(_operation(body), _seconds(body, LOAD_S)))
 
 
-class ReportHandler(Answering):
+class ReportHandler(ControlDoor):
     """GET ?operation=: what was saved and restored under it."""
 
     def initialize(self, environment: LabEnvironment) -> None:
@@ -66,7 +67,7 @@ class ReportHandler(Answering):
         await self.finish({"operation": operation, "saved": found["save"], "restored": found["restore"]})
 
 
-class HealthHandler(Answering):
+class HealthHandler(ControlDoor):
     """GET: the server answers, its kernels, and what it restored."""
 
     def initialize(self, server: Any, restorer: Restorer) -> None:

@@ -6,6 +6,10 @@ from pydantic import Field
 
 from gearshift.model.record import Record
 
+DOOR_KEY_ENV = "GEARSHIFT_DOOR_KEY"
+DOOR_KEY_HEADER = "X-Gearshift-Door-Key"
+"""How a server knows control: the key of its launch, shown in this header."""
+
 
 class WorkspaceRef(Record):
     """Which workspace."""

@@ -65,7 +65,7 @@ def build(settings: Settings, db: Database) -> Context:
         db=db,
         clock=clock,
         hub=HttpHub(ports.hub_api, secrets.control_hub_token),
-        servers=HttpServers(ports.base_url, secrets.control_hub_token),
+        servers=HttpServers(ports.base_url, secrets.state_secret),
         backend=Backend(box=this_box(settings.home, settings.deployment)),
         events=EventBus(db, clock),
     )

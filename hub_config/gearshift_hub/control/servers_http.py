@@ -1,4 +1,4 @@
-"""A workspace's own server over HTTP, at its port on this box, with control's hub token."""
+"""A workspace's own server over HTTP, at its port on this box, with the key of its launch (never a token of ours)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from urllib.parse import quote
 
 import httpx
 from gearshift.model.errors import fail, from_body
+from gearshift.model.launch import DOOR_KEY_HEADER
 
+from gearshift_hub.control.keys import door_key
 from gearshift_hub.control.servers import ServerGoneError
 
 CONNECT_S = 5.0
@@ -16,9 +18,11 @@ CONNECT_S = 5.0
 class HttpServers:
     """The step's own deadline ends whatever takes too long."""
 
-    def __init__(self, base_url: str, token: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self, base_url: str, state_secret: str, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
         self._base_url = base_url
-        self._headers = {"Authorization": f"token {token}"}
+        self._state_secret = state_secret
         timeout = httpx.Timeout(None, connect=CONNECT_S)
         self._http = httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
 
@@ -45,8 +49,9 @@ class HttpServers:
     ) -> dict[str, Any]:
         prefix = f"{self._base_url}user/{quote(owner, safe='@~')}/{quote(name, safe='')}/gearshift"
         url = f"http://127.0.0.1:{port}{prefix}/{path}"
+        headers = {DOOR_KEY_HEADER: door_key(self._state_secret, owner, name)}
         try:
-            answer = await self._http.request(method, url, json=body, headers=self._headers)
+            answer = await self._http.request(method, url, json=body, headers=headers)
         except httpx.TransportError as error:
             raise ServerGoneError(type(error).__name__) from error
         said = _json(answer)

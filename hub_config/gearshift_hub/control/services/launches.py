@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import math
 
 from gearshift.model.errors import fail
 from gearshift.model.launch import (
+    DOOR_KEY_ENV,
     ImageRef,
     LaunchDeadlines,
     LaunchPlan,
@@ -21,6 +20,7 @@ from gearshift.model.machine import Machine
 from gearshift.model.workspace import WorkspaceSpec
 from sqlalchemy.orm import Session
 
+from gearshift_hub.control import keys
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.services import leases, people, workspaces
@@ -95,15 +95,11 @@ def _env(
         "GEARSHIFT_IMAGE": spec.image,
         "GEARSHIFT_CONTROL_URL": ctx.control_url,
         "GEARSHIFT_STATE_DIR": state_dir,
-        "GEARSHIFT_STATE_KEY": state_key(ctx, row.owner),
+        "GEARSHIFT_STATE_KEY": keys.state_key(ctx.state_secret, row.owner),
+        DOOR_KEY_ENV: keys.door_key(ctx.state_secret, row.owner, row.name),
         "GEARSHIFT_DEVICES": ",".join(device_ids),
         "CUDA_VISIBLE_DEVICES": _visible(ctx, machine, device_ids),
     }
-
-
-def state_key(ctx: Context, owner: str) -> str:
-    """What signs a person's saved kernel state: their own, so that nobody else's is ever loaded."""
-    return hmac.digest(ctx.state_secret.encode(), owner.encode(), hashlib.sha256).hex()
 
 
 def _visible(ctx: Context, machine: Machine, device_ids: tuple[str, ...]) -> str:
