@@ -150,7 +150,8 @@ def _last(ctx: Context, session: Session, actor: Actor, v: Voice) -> dict[str, A
     rows = [row for row in workspaces.listed(session, actor.name) if WorkspaceState(row.state).can_start]
     if not rows:
         return None
-    row = workspace_view.row(ctx, workspaces.shown(session, max(rows, key=lambda row: row.since)), v)
+    shown = workspaces.shown(session, max(rows, key=lambda row: row.since))
+    row = workspace_view.row(ctx, shown, actor.name, v)
     why = row["why"] or row["state"]
     parts = (row["image"], row["machine"], v.say("workspace.stopped_at", time=row["since"], reason=why))
     return {**row, "summary": " · ".join(parts)} if row["can_start"] else None

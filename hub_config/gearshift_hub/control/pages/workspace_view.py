@@ -44,8 +44,8 @@ LOOK_BACK = 10
 SLOW_FACTOR = 2
 
 
-def row(ctx: Context, workspace: Workspace, v: Voice) -> dict[str, Any]:
-    """One workspace for a table or a page of its own."""
+def row(ctx: Context, workspace: Workspace, viewer: str, v: Voice) -> dict[str, Any]:
+    """One workspace for a table or a page of its own; only its owner starts it."""
     state, spec = workspace.state, workspace.spec
     tone, icon = TONES[state]
     machine, image = ctx.deployment.machine(spec.machine), ctx.deployment.image(spec.image)
@@ -70,7 +70,10 @@ def row(ctx: Context, workspace: Workspace, v: Voice) -> dict[str, Any]:
         "price": v.per_hour(price) if price is not None else v.say("start.unknown"),
         "amount": v.money(price) if price is not None else v.say("start.unknown"),
         "url": workspace.url if state is WorkspaceState.READY else None,
-        "can_start": state.can_start and machine is not None and image is not None,
+        "can_start": viewer == workspace.owner
+        and state.can_start
+        and machine is not None
+        and image is not None,
         "can_stop": state.holds_machine and state is not WorkspaceState.STOPPING,
         "moving": state.is_moving or state is WorkspaceState.STOPPING_UNCONFIRMED,
     }

@@ -56,7 +56,7 @@ async def home(request: Request, actor: Actor = Depends(may.page)) -> Response:
         "home.html",
         actor=actor,
         here="home",
-        rows=[workspace_view.row(ctx, one, v) for one in found],
+        rows=[workspace_view.row(ctx, one, actor.name, v) for one in found],
         balance=v.money(balance),
         page_data=followed,
     )
@@ -112,7 +112,7 @@ async def workspace(owner: str, name: str, request: Request, actor: Actor = Depe
     view: dict[str, Any] = {
         "actor": actor,
         "here": "home",
-        "row": workspace_view.row(ctx, shown, v),
+        "row": workspace_view.row(ctx, shown, actor.name, v),
         "progress": progress,
         "page_data": followed,
     }
@@ -151,7 +151,7 @@ async def ask_to_stop(owner: str, name: str, request: Request, actor: Actor = De
     plan = await plans.issue(ctx, actor, {"kind": "stop", "workspace": f"{owner}/{name}"})
     with ctx.db.transaction() as session:
         shown = workspaces.shown(session, workspaces.get(session, owner, name))
-    row = workspace_view.row(ctx, shown, v)
+    row = workspace_view.row(ctx, shown, actor.name, v)
     return render(request, "stop.html", actor=actor, here="home", row=row, plan=plan.id)
 
 

@@ -33,6 +33,8 @@ class DiskGate:
     def __init__(self, disks: LocalDisks) -> None:
         self.disks = disks
         self.locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.resting: dict[str, float] = {}
+        """Disks whose last walk took long, and when (by the steady clock) the next one is due."""
         self.can_share = disks.people is None or acl.supported(str(disks.folder))
 
 

@@ -25,6 +25,8 @@ log = logging.getLogger("gearshift.control")
 
 PERIOD_S = 60.0
 WARN_PERCENT = 90
+LONG_WALK_S = 3.0
+RESTS_FOR = 20
 UNDO = timedelta(days=disk_plans.UNDO_DAYS)
 
 
@@ -42,10 +44,20 @@ async def once(ctx: Context) -> None:
         disks = list(session.scalars(select(DiskRow.id).where(DiskRow.state == DiskState.ACTIVE)))
         homes = _homes_in_use(session)
     for disk in disks:
-        await _safely(f"disk {disk}", measure(ctx, disk))
+        await _safely(f"disk {disk}", _unless_resting(ctx, disk))
     for user in homes:
         await _safely(f"home of {user}", measure_home(ctx, user))
     await _safely("bin", purge(ctx))
+
+
+async def _unless_resting(ctx: Context, disk: str) -> None:
+    """A disk so large that a walk takes long is walked less often: never more than a twentieth of the time."""
+    resting, began = disk_access.gate(ctx).resting, ctx.clock.monotonic()
+    if resting.get(disk, began) > began:
+        return
+    await measure(ctx, disk)
+    took = ctx.clock.monotonic() - began
+    resting[disk] = began + took * RESTS_FOR if took > LONG_WALK_S else began
 
 
 async def measure(ctx: Context, disk: str) -> None:

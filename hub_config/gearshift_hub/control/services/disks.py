@@ -22,6 +22,8 @@ from gearshift_hub.control.db.disks import DiskMemberRow, DiskRow, DiskState
 from gearshift_hub.control.services import disk_access, disk_care, disk_plans, disk_records, workspaces
 from gearshift_hub.control.services.disk_access import DiskGate
 
+MOST_MEMBERS = 400
+
 
 class Attached(Record):
     """A disk as a workspace is to have it, and from when on."""
@@ -91,6 +93,7 @@ async def share(ctx: Context, actor: Actor, key: str, user: str, mode: Mode) -> 
         disk = row.id
         member = session.get(DiskMemberRow, (disk, user))
         if member is None:
+            _check_room_for_one(session, disk)
             session.add(DiskMemberRow(disk=disk, user=user, mode=mode, since=ctx.clock.now()))
         else:
             member.mode = mode
@@ -214,6 +217,20 @@ def _check_sharing(ctx: Context, session: Session, row: DiskRow, user: str) -> N
     if not disk_access.gate(ctx).can_share:
         problem = "the file system below the disks keeps no access lists"
         raise fail("bad_request", field="user", value=user, allowed=[], problem=problem)
+
+
+def _check_room_for_one(session: Session, disk: str) -> None:
+    """An access list holds about five hundred entries (facts-box 8)."""
+    used = len(disk_records.members(session, disk))
+    if used >= MOST_MEMBERS:
+        raise fail(
+            "limit_reached",
+            field="user",
+            used=used,
+            limit=MOST_MEMBERS,
+            what="members of a disk",
+            what_zh="磁盘成员",
+        )
 
 
 def _binned(session: Session, owner: str) -> list[str]:
