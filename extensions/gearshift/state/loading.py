@@ -19,7 +19,7 @@ from gearshift.state.rebuild import LOADING
 from gearshift.state.refusal import Refusal
 from gearshift.state.report import Reason, Report, Variable, Verdict
 from gearshift.state.saving import FORMAT, python_of
-from gearshift.state.tolerant import Hole, TolerantUnpickler
+from gearshift.state.tolerant import MARK, Hole, TolerantUnpickler
 
 
 def load(path: str | Path, ns: dict[str, Any], key: bytes) -> Report:
@@ -50,6 +50,7 @@ class Restore:
         self._group_of = {number: g for g in reader.index["groups"] for number in g["nodes"]}
         self._values: dict[int, Any] = {}
         self._failures: dict[int, Reason] = {}
+        self._open: set[int] = set()
         self._told: dict[int, list[Reason]] = {}
         self._names = {name: number for number, node in self._nodes.items() for name in node["names"]}
 
@@ -92,16 +93,23 @@ class Restore:
         if number in self._values or number in self._failures:
             return
         group = self._group_of[number]
+        if (
+            id(group) in self._open
+        ):  # cycles are written as one group; a file that says otherwise must not hang us
+            raise Refusal("depends", words={"culprit": self._nodes[number]["label"]})
         theirs, ours = python_of(self._reader.index)
         if group["code"] and theirs != ours:
             self._fail(group, Reason("other_python", {"old": theirs, "new": ours}))
             return
         noted = len(self.notes)
+        self._open.add(id(group))
         try:
             values = self._read(group)
         except Exception:  # whatever their own code raises; the thorough reading finds whose it is
             del self.notes[noted:]
             values = self._read_tolerantly(group)
+        finally:
+            self._open.discard(id(group))
         told, self.notes[noted:] = self.notes[noted:], []
         for member, value in zip(group["nodes"], values, strict=True):
             self._told[member] = _once(told)
@@ -130,9 +138,7 @@ class Restore:
             values: Any = reader.load()
         if type(values) is Hole:
             return [values] * len(group["nodes"])
-        whole = Capture(self.ns, [(str(i), v) for i, v in enumerate(values)], {})
-        lost = {name: node.failure for node in whole.nodes for name in node.names if node.failure is not None}
-        return [Hole(lost[str(i)]) if str(i) in lost else value for i, value in enumerate(values)]
+        return [_spoiled(self.ns, value) or value for value in values]
 
     @contextlib.contextmanager
     def _stream(self, group: dict[str, Any]) -> Iterator[tuple[io.BytesIO, list[memoryview]]]:
@@ -142,6 +148,17 @@ class Restore:
 
 class _Unpickler(pickle.Unpickler):
     """The fast one."""
+
+
+def _spoiled(ns: dict[str, Any], value: Any) -> Hole | None:
+    """The hole that a value is, or reaches."""
+    if type(value) is Hole:
+        return value
+    look = Capture(ns, [("value", value)], {})
+    reason = look.nodes[0].failure
+    if reason is None or not (MARK in reason.words or reason.code == "depends"):
+        return None
+    return Hole(Reason(reason.code, {k: v for k, v in reason.words.items() if k != MARK}))
 
 
 def _once(notes: list[Reason]) -> list[Reason]:

@@ -58,4 +58,4 @@ def history(ns: Mapping[str, Any]) -> list[str]:
 
 
 def _is_own(name: str) -> bool:
-    return name in _OWN or _NUMBERED.match(name) is not None
+    return name in _OWN or not isinstance(name, str) or _NUMBERED.match(name) is not None

@@ -89,10 +89,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
     def _function(self, made: types.FunctionType) -> Any:
         if made.__globals__ is not self._writing.ns and functions.importable(made):
             return NotImplemented
-        self._stream.has_code = True
-        return self._by_number(made) or functions.reduce_function(
-            made, self._writing.namespaces.token(made.__globals__)
-        )
+        token = self._writing.namespaces.token(made.__globals__)
+        return self._by_number(made) or functions.reduce_function(made, token)
 
     def _class(self, made: type) -> Any:
         if functions.importable(made):
@@ -100,12 +98,12 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
         reduced = super().reducer_override(made)
         if reduced is NotImplemented or len(reduced) < 6:
             return reduced  # a builtin type by its name
-        self._stream.has_code = True
         return self._by_number(made) or _adjusted(made, reduced)
 
     def _by_number(self, made: Any) -> Any:
         number = None if id(made) in self._inline else self._writing.defines(made)
         if number is None:
+            self._stream.has_code = True
             return None
         self._stream.needs.add(number)
         return rebuild.definition, (number,)

@@ -20,6 +20,7 @@ from gearshift.state.refusal import type_name
 from gearshift.state.report import Plan, Reason, Report, Variable, Verdict
 
 FORMAT = 1
+LARGE_OUTPUT = 1 << 20
 
 
 def plan(ns: dict[str, Any], leave_out: Collection[str] = ()) -> Plan:
@@ -27,7 +28,8 @@ def plan(ns: dict[str, Any], leave_out: Collection[str] = ()) -> Plan:
     started = time.perf_counter()
     capture = _capture(ns, leave_out)
     variables = list(_records(ns, capture, leave_out))
-    return Plan(variables, _total(variables), time.perf_counter() - started)
+    size = sum(node.bytes for node in capture.nodes if node.failure is None)
+    return Plan(variables, size, time.perf_counter() - started)
 
 
 def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection[str] = ()) -> Report:
@@ -76,12 +78,8 @@ def _node(node: Node, ns: dict[str, Any]) -> dict[str, Any]:
     return {"names": node.names, "label": node.label(), "print": fingerprint(node.value, ns)}
 
 
-def _total(variables: list[Variable]) -> int:
-    return sum(v.bytes for v in variables if v.verdict is Verdict.COPY)
-
-
 def _records(ns: dict[str, Any], capture: Capture, leave_out: Collection[str]) -> Iterator[Variable]:
-    """One per name. Cached outputs are told of only when they are lost: they are no names of the person's own."""
+    """One per name. Cached outputs are told of only when they are lost or large: they are no names of one's own."""
     made_by = cells.binders(namespace.history(ns))
     by_name = {name: node for node in capture.nodes for name in node.names}
     for name, value in namespace.variables(ns):
@@ -94,7 +92,8 @@ def _records(ns: dict[str, Any], capture: Capture, leave_out: Collection[str]) -
         is_output = namespace.OUTPUT.match(name)
         if is_output:
             variable.cells = [int(is_output[1])]
-        if not is_output or (variable.reason is not None and node is not None and node.names[0] == name):
+        counts = variable.reason is not None or variable.bytes > LARGE_OUTPUT
+        if not is_output or (counts and node is not None and node.names[0] == name):
             yield variable
 
 

@@ -9,8 +9,12 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import IO, Any, ClassVar, cast
 
+from gearshift.state.rebuild import GoneError
 from gearshift.state.refusal import Refusal, told
 from gearshift.state.report import Reason
+
+MARK = "hole"
+"""A word in the reason of whoever reaches a hole."""
 
 
 class Hole:
@@ -20,7 +24,7 @@ class Hole:
         self.reason = reason
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise Refusal(self.reason.code, None, self.reason.words)
+        raise Refusal(self.reason.code, None, {**self.reason.words, MARK: "1"})
 
 
 class TolerantUnpickler(pickle._Unpickler):
@@ -40,6 +44,8 @@ def _hole(error: Exception, looked_up: bool = False) -> Hole:
     for cause in (error, error.__cause__):
         if isinstance(cause, Refusal):
             return Hole(Reason(cause.code, cause.words))
+    if isinstance(error, GoneError):
+        return Hole(Reason("file_gone", {"path": str(error)}))
     if isinstance(error, ImportError):
         return Hole(Reason("missing_module", {"error": told(error)}))
     if isinstance(error, AttributeError) and looked_up:
