@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from gearshift.cli.connection import connected
 from gearshift.cli.printing import price
 from gearshift.client import Client
 from gearshift.model.units import format_money
@@ -11,7 +12,7 @@ from gearshift.model.units import format_money
 
 def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     nouns.add_parser("costs", help="your balance, and what today and this month have cost").set_defaults(
-        run=_costs
+        run=connected(_costs)
     )
 
 
