@@ -348,6 +348,23 @@ async def test_a_form_without_the_pages_token_changes_nothing(control: Control, 
     assert control.hub.servers_by_id == {}
 
 
+async def test_fields_that_no_database_could_keep_are_refused(control: Control, browser: Browser) -> None:
+    for path, fields in (
+        ("/start", {"name": "a\0b", "image": "pytorch", "machine": "cpu-small"}),
+        ("/start", {"name": "ab", "image": "pytorch", "machine": "cpu-small", "disk": "d\0"}),
+        ("/disks/share", {"disk": "d", "user": "b\0b", "mode": "ro"}),
+        ("/workspaces/alice/work/stop", {"plan": "plan\0"}),
+    ):
+        page = await press(browser, path, **fields)
+        assert page.status_code == 422
+        assert "holds a NUL" in text(page)
+    files = await browser.request(
+        "POST", "/start", data={"_xsrf": browser.xsrf, "name": "ab"}, files={"image": ("x", b"pytorch")}
+    )
+    assert files.status_code in (404, 422)
+    assert control.hub.servers_by_id == {}
+
+
 async def test_somebody_elses_workspace_and_one_that_is_not_there_are_pages_too(
     browser: Browser, bob: Person
 ) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
-from gearshift.model.errors import GearshiftError
+from gearshift.model.errors import GearshiftError, fail
+from starlette.datastructures import FormData
 
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.hub import HubDownError
@@ -35,6 +36,15 @@ class PageRoute(APIRoute):
 def known(request: Request, actor: Actor) -> None:
     """Remember for whom a page is drawn, should it turn into a refusal."""
     request.state.actor = actor
+
+
+async def sent(request: Request) -> FormData:
+    """The fields of a form: text only, and nothing that no database could keep."""
+    fields = [(key, value) for key, value in (await request.form()).multi_items() if isinstance(value, str)]
+    for key, value in fields:
+        if "\0" in value:
+            raise fail("bad_request", field=key, value=value, problem="it holds a NUL")
+    return FormData(fields)
 
 
 def refused(request: Request, error: GearshiftError) -> HTMLResponse:

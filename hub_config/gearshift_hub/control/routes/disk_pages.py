@@ -11,7 +11,7 @@ from gearshift.model.errors import GearshiftError, fail
 
 from gearshift_hub.control.auth import Actor, context, may
 from gearshift_hub.control.pages import start_view
-from gearshift_hub.control.pages.answers import PageRoute, known
+from gearshift_hub.control.pages.answers import PageRoute, known, sent
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, voice
 from gearshift_hub.control.services import disk_records, disks
@@ -32,8 +32,8 @@ async def disk_list(request: Request, actor: Actor = Depends(may.page)) -> Respo
 async def make_disk(request: Request, actor: Actor = Depends(may.page)) -> Response:
     """A new disk; a fault stays beside its field."""
     known(request, actor)
-    ctx, sent = context(request), await request.form()
-    kept = {"name": str(sent.get("name", "")).strip(), "size_gb": str(sent.get("size_gb", "")).strip()}
+    ctx, given = context(request), await sent(request)
+    kept = {"name": str(given.get("name", "")).strip(), "size_gb": str(given.get("size_gb", "")).strip()}
     try:
         await disks.create(ctx, actor, kept["name"], _size(kept["size_gb"]))
     except GearshiftError as error:
@@ -45,8 +45,8 @@ async def make_disk(request: Request, actor: Actor = Depends(may.page)) -> Respo
 async def share_disk(request: Request, actor: Actor = Depends(may.page)) -> Response:
     """Give somebody a disk."""
     known(request, actor)
-    ctx, sent = context(request), await request.form()
-    kept = {key: str(sent.get(key, "")).strip() for key in ("disk", "user", "mode")}
+    ctx, given = context(request), await sent(request)
+    kept = {key: str(given.get(key, "")).strip() for key in ("disk", "user", "mode")}
     try:
         if kept["mode"] not in list(Mode):
             raise fail("bad_request", field="mode", value=kept["mode"], allowed=list(Mode), problem="unknown")

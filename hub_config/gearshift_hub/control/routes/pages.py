@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.auth import Actor, context, may
 from gearshift_hub.control.operations import journal
 from gearshift_hub.control.pages import start_pages, start_view, static_files, workspace_view
-from gearshift_hub.control.pages.answers import PageRoute, known
+from gearshift_hub.control.pages.answers import PageRoute, known, sent
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.return_paths import own_path
@@ -76,7 +76,7 @@ async def start_form(request: Request, actor: Actor = Depends(may.page)) -> Resp
 async def start(request: Request, actor: Actor = Depends(may.page)) -> Response:
     """The press on Start."""
     known(request, actor)
-    return await start_pages.press(request, actor, start_view.read(await request.form()))
+    return await start_pages.press(request, actor, start_view.read(await sent(request)))
 
 
 @router.post("/workspaces/{owner}/{name}/start")
@@ -160,7 +160,7 @@ async def stop(owner: str, name: str, request: Request, actor: Actor = Depends(m
     """Confirm that plan; one that has become stale is shown anew."""
     known(request, actor)
     page = f"{context(request).prefix}/workspaces/{owner}/{name}"
-    plan = str((await request.form()).get("plan", ""))
+    plan = str((await sent(request)).get("plan", ""))
     try:
         await plans.confirm(context(request), actor, plan, Confirmation(press=True), pressed=True)
     except GearshiftError as error:
