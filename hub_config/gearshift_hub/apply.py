@@ -52,7 +52,7 @@ def _people(c: Any, home: Home) -> None:
     c.GearshiftAuthenticator.home_root = str(home.root)
     c.Authenticator.allow_all = True
     c.Authenticator.manage_groups = True
-    c.Authenticator.auth_refresh_age = 30
+    c.Authenticator.auth_refresh_age = 10
     c.Authenticator.auth_refresh_strict = True
     c.JupyterHub.custom_scopes = scopes.custom_scopes()
     c.JupyterHub.load_roles = scopes.roles()
