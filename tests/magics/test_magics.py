@@ -108,6 +108,12 @@ def test_the_handle_gives_state_log_curve_and_result(spender: Any, stand_in: Any
     assert spender.run("import gearshift\nprint([j.id for j in gearshift.jobs()])") == "['job-0badcafe']\n"
 
 
+def test_a_handle_travels_with_the_other_variables(spender: Any) -> None:
+    spender.run(f"%%gearshift {CAPS}\nprint(1)")
+    spender.run("import pickle\njob = pickle.loads(pickle.dumps(job))")
+    assert spender.run("print(job, job.state)") == "<job job-0badcafe> succeeded\n"
+
+
 def test_C35_a_waited_for_job_that_fails_raises_with_rank_code_and_last_lines(
     spender: Any, stand_in: Any
 ) -> None:

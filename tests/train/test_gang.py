@@ -186,7 +186,7 @@ def test_a_polite_rank_gets_its_grace_to_save(gang: Make) -> None:
 def test_cancel_leaves_none_of_eight_stubborn_processes(gang: Make, private_network: bool) -> None:
     job = gang(STUBBORN, nodes=2, grace_seconds=0.3, private_network=private_network).start()
     job.until(up(2))
-    assert len(job.left()) == 8
+    job.until(lambda job: len(job.left()) == 8)
     began = time.monotonic()
     job.process.terminate()
     job.wait()
@@ -206,7 +206,7 @@ def test_a_mark_of_control_makes_a_terminated_rank_a_cancelled_job(gang: Make) -
 def test_killing_the_supervisor_leaves_nothing(gang: Make) -> None:
     job = gang(STUBBORN, nodes=2).start()
     job.until(up(2))
-    assert len(job.left()) == 8
+    job.until(lambda job: len(job.left()) == 8)
     job.process.kill()
     job.wait()
     deadline = time.monotonic() + 5

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gearshift.magics import words
+from gearshift.magics import showing, words
 from gearshift.magics.door import Door, Place
 from gearshift.magics.refusal import JobFailedError, MagicError, refused
 from gearshift.magics.showing import FINAL, job_bundle, until_final
@@ -16,28 +16,31 @@ from gearshift.train import results
 
 
 class JobHandle:
-    """One job. Before the press it has no id yet: then it is found by its plan."""
+    """One job. Before the press it has no id yet: then it is found by its plan.
 
-    def __init__(
-        self,
-        door: Door,
-        symbol: str,
-        job: str | None = None,
-        find: Callable[[], Mapping[str, Any] | None] | None = None,
-    ) -> None:
-        self._door = door
+    The way to control is looked up when it is needed, so a handle travels with the kernel's other variables.
+    """
+
+    def __init__(self, symbol: str, job: str | None = None, plan: str | None = None) -> None:
         self._symbol = symbol
         self._id = job
-        self._find = find
+        self._plan = plan
 
     @property
     def id(self) -> str:
         if self._id is None:
-            found = self._find() if self._find is not None else None
+            found = showing.of_plan(self._door, str(self._plan))() if self._plan is not None else None
             if found is None:
                 raise MagicError("needs_confirmation", "the job was not confirmed in the dialog")
-            self._id = found["id"]
+            self._id = str(found["id"])
         return self._id
+
+    @property
+    def _door(self) -> Door:
+        try:
+            return Door(Place.here())
+        except GearshiftError as error:
+            raise refused(error) from None
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -78,9 +81,10 @@ class JobHandle:
     def log(self, rank: int = 0) -> str:
         """The whole log of a rank."""
         text, offset = "", 0
+        door, job = self._door, self.id
         while True:
             try:
-                page = self._door.job_log(self.id, rank, offset)
+                page = door.job_log(job, rank, offset)
             except GearshiftError as error:
                 raise refused(error) from None
             if not page["text"]:
@@ -108,6 +112,6 @@ def mine() -> list[JobHandle]:
     door = Door(Place.here())
     try:
         money = door.symbol
-        return [JobHandle(door, money, str(job["id"])) for job in door.jobs()]
+        return [JobHandle(money, str(job["id"])) for job in door.jobs()]
     except GearshiftError as error:
         raise refused(error) from None

@@ -56,12 +56,12 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         if launching.can_spend(door, asked):
             job = launching.confirm_with_token(door, plan, asked)
             self._show(door, symbol, job["id"], showing.job_bundle(job, symbol), lambda: job)
-            return JobHandle(door, symbol, job["id"])
+            return JobHandle(symbol, job["id"])
         self._ask(plan, symbol)
-        find = showing.of_plan(door, plan)
         if self._has_kernel():
+            find = showing.of_plan(door, plan["id"])
             showing.follow(door, self.shell.display_pub, symbol, f"gearshift-{plan['id']}", find)
-        return JobHandle(door, symbol, find=find)
+        return JobHandle(symbol, plan=plan["id"])
 
     def _show(
         self,
@@ -86,7 +86,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
             return print(parser.format_help())
         door = Door(Place.here())
         if command == "result":
-            return JobHandle(door, door.symbol, asked.job).result
+            return JobHandle(door.symbol, asked.job).result
         if command == "show":
             return self._show_job(door, asked.job)
         if command in ("switch", "cancel"):

@@ -84,13 +84,13 @@ def until_final(door: Door, job: str, seconds: float | None = None) -> Mapping[s
         )
 
 
-def of_plan(door: Door, plan: Mapping[str, Any]) -> Callable[[], Mapping[str, Any] | None]:
+def of_plan(door: Door, plan: str) -> Callable[[], Mapping[str, Any] | None]:
     """Finds the job that a press makes of this plan, while it can still be pressed."""
 
     def find() -> Mapping[str, Any] | None:
         deadline = time.monotonic() + 125
         while time.monotonic() < deadline:
-            if (found := door.job_of_plan(plan["id"])) is not None:
+            if (found := door.job_of_plan(plan)) is not None:
                 return found
             time.sleep(POLL_SECONDS)
         return None

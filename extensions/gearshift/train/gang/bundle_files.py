@@ -20,6 +20,11 @@ def prepare(order: Order) -> None:
         shutil.copytree(order.extensions, order.out / "extensions", copy_function=shutil.copy2)
 
 
+def tidy(order: Order) -> None:
+    """The copy of the operators is of no use to anybody afterwards."""
+    shutil.rmtree(order.out / "extensions", ignore_errors=True)
+
+
 def unpack(bundle: Path, target: Path) -> None:
     """The files of the bundle below `target`, and nothing anywhere else."""
     target.mkdir(parents=True, exist_ok=True)

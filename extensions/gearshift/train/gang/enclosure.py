@@ -35,7 +35,15 @@ class Enclosure:
 
 def run(inside: Callable[[Enclosure], int], private_network: bool) -> int:
     """Run `inside` as process 1 of its own namespaces, or as subreaper where the box allows none."""
-    return _run_forked(inside, private_network, _enter(private_network))
+    if _enter(private_network):
+        return _run_as_first_process(inside, private_network)
+    return run_as_subreaper(inside)
+
+
+def run_as_subreaper(inside: Callable[[Enclosure], int]) -> int:
+    """Orphans of the gang come back to this process; if it is killed with -9, daemons of the ranks stay."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return inside(Enclosure(pid_namespace=False, private_network=False))
 
 
 def die_with_parent() -> None:
@@ -79,10 +87,7 @@ def _mount_proc() -> bool:
     return bool(libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID_NODEV_NOEXEC, None) == 0)
 
 
-def _run_forked(inside: Callable[[Enclosure], int], private_network: bool, enclosed: bool) -> int:
-    if not enclosed:
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        return inside(Enclosure(pid_namespace=False, private_network=False))
+def _run_as_first_process(inside: Callable[[Enclosure], int], private_network: bool) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     child = os.fork()
     if child == 0:

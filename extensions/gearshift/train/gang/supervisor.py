@@ -27,6 +27,7 @@ def supervise(order: Order, enclosure: Enclosure) -> int:
     except OSError as error:
         journal.say(note=f"{error.strerror or error}: {error.filename or order.root}")
         ending = Ending(Reason.START_FAILED)
+    bundle_files.tidy(order)
     journal.ended(ending.state, ending.reason, ending.exit_code)
     return EXIT_CLASS[ending.reason]
 
