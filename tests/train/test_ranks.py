@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from gearshift import train
-from gearshift.train import results
+from gearshift.train import operators, results
 
 Make = Callable[..., Any]
 
@@ -72,6 +72,25 @@ def test_C25_the_same_code_runs_under_torchrun_and_its_failure_keeps_rank_and_co
     failure = job.status["first_failure"]
     assert (failure["rank"], failure["node"], failure["exit_code"]) == (1, 1, 7)
     assert job.left() == []
+
+
+def test_C25_deepspeed_joins_and_reduces_on_cpu_without_compiling_anything(gang: Make) -> None:
+    operators.build(operators.folder())
+    job = gang(
+        """
+        import deepspeed, torch
+        import torch.distributed as dist
+        deepspeed.init_distributed()
+        rank = torch.tensor([float(dist.get_rank())])
+        dist.all_reduce(rank)
+        print("sum", rank.item())
+        """,
+        nodes=2,
+        launch="deepspeed",
+        extensions=str(operators.folder()),
+    ).run()
+    assert job.status["state"] == "succeeded", job.log(0)
+    assert "sum 1.0" in job.log(1)
 
 
 def test_outside_a_job_the_same_calls_do_nothing() -> None:
