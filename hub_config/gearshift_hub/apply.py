@@ -95,6 +95,5 @@ def _pages(c: Any, deployment: Deployment) -> None:
     hub.template_paths = [os.fspath(str(resources.files("gearshift_hub.hub").joinpath("templates")))]
     hub.default_url = service_url
     hub.redirect_to_server = False
-    hub.hub_routespec = "/"
     hub.template_vars = {"site_name": deployment.site.name, "words": dict(WORDS)}
     hub.tornado_settings = {"gearshift_language": deployment.site.language, "slow_spawn_timeout": 10}

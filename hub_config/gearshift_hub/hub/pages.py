@@ -9,7 +9,7 @@ from gearshift.model.errors import GearshiftError
 from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.handlers.login import LoginHandler
 from jupyterhub.handlers.pages import RootHandler
-from jupyterhub.utils import url_path_join
+from jupyterhub.utils import url_escape_path, url_path_join
 from tornado.httputil import url_concat
 from tornado.web import StaticFileHandler, authenticated
 
@@ -146,7 +146,7 @@ class ToWorkspace(BaseHandler):  # type: ignore[misc]
 
     @authenticated  # type: ignore[untyped-decorator]
     async def get(self, user: str, server: str) -> None:
-        self.redirect(url_path_join(service_url(self), "workspaces", user, server))
+        self.redirect(url_path_join(service_url(self), "workspaces", url_escape_path(user), server))
 
 
 def handlers() -> list[tuple[Any, ...]]:
