@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import httpx
@@ -53,6 +54,11 @@ class Door(Client):
         self.place = place
         self._transport = transport
 
+    @classmethod
+    def here(cls) -> Door:
+        """The way from this kernel, opened once for a place: making a client costs more than a call."""
+        return _opened(Place.here())
+
     def spend(self, plan: Mapping[str, Any], caps: Caps) -> dict[str, Any]:
         """Confirm within caps; there is a token for it, or this is not called."""
         assert self.place.spend_token is not None
@@ -80,7 +86,7 @@ class Door(Client):
 
     def dataset(self, name: str) -> dict[str, Any]:
         """One card with its state in this workspace."""
-        return self._object("GET", f"datasets/{name}", params={"workspace": self.here})
+        return self._object("GET", f"datasets/{name}", params={"workspace": self.workspace_id})
 
     def datasets_here(self, query: str) -> list[dict[str, Any]]:
         """What is offered, with its state in this workspace where there is one."""
@@ -89,7 +95,7 @@ class Door(Client):
         return found
 
     @property
-    def here(self) -> str:
+    def workspace_id(self) -> str:
         """This workspace, or `unknown_workspace` in a kernel outside of one."""
         if self.place.workspace is None:
             raise fail("unknown_workspace", field="workspace", value=None)
@@ -99,3 +105,8 @@ class Door(Client):
     def symbol(self) -> str:
         """The currency's."""
         return str(self.me()["currency_symbol"])
+
+
+@lru_cache(maxsize=2)
+def _opened(place: Place) -> Door:
+    return Door(place)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gearshift.magics import showing, words
-from gearshift.magics.door import Door, Place
+from gearshift.magics.door import Door
 from gearshift.magics.refusal import JobFailedError, MagicError, refused
 from gearshift.magics.showing import FINAL, job_bundle, until_final
 from gearshift.model.errors import GearshiftError
@@ -38,7 +38,7 @@ class JobHandle:
     @property
     def _door(self) -> Door:
         try:
-            return Door(Place.here())
+            return Door.here()
         except GearshiftError as error:
             raise refused(error) from None
 
@@ -109,7 +109,7 @@ class JobHandle:
 
 def mine() -> list[JobHandle]:
     """All jobs of this person, newest first."""
-    door = Door(Place.here())
+    door = Door.here()
     try:
         money = door.symbol
         return [JobHandle(money, str(job["id"])) for job in door.jobs()]

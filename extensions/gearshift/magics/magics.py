@@ -8,7 +8,7 @@ from typing import Any
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from gearshift.magics import arguments, launching, reports, showing
-from gearshift.magics.door import Door, Place
+from gearshift.magics.door import Door
 from gearshift.magics.handle import JobHandle
 from gearshift.magics.refusal import MagicError, refused
 from gearshift.model.errors import GearshiftError, fail
@@ -42,7 +42,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         inputs = self._inputs()
         number = launching.number_of(inputs, body)
         cell = launching.cell_of(number, line, body)
-        door = Door(Place.here())
+        door = Door.here()
         code = launching.send_bundle(door, cell, inputs, self.shell.user_ns, asked.send)
         plan = door.plan("job", spec=launching.spec(door, asked, code, number))
         handle = self._confirmed(door, plan, asked)
@@ -84,7 +84,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         command = asked.command or "status"
         if command == "help":
             return print(parser.format_help())
-        door = Door(Place.here())
+        door = Door.here()
         if command == "result":
             return JobHandle(door.symbol, asked.job).result
         if command == "show":
@@ -102,7 +102,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         if command == "cancel":
             plan = door.plan("cancel_job", job=asked.job)
         else:
-            plan = door.plan("switch", workspace=door.here, machine=asked.machine)
+            plan = door.plan("switch", workspace=door.workspace_id, machine=asked.machine)
         if launching.can_spend(door, asked):
             done = launching.confirm_with_token(door, plan, asked)
             print(f"{command}: {done['id']} {done['state']}")

@@ -19,10 +19,10 @@ def status(door: Door, _asked: Any) -> str:
     money = me["currency_symbol"]
     rows = []
     if door.place.workspace:
-        workspace = door.workspace(door.here)
+        workspace = door.workspace(door.workspace_id)
         price = format_money(workspace.price_per_hour_nano or 0, money)
         rows = [
-            ["workspace", f"{door.here} ({workspace.state})"],
+            ["workspace", f"{door.workspace_id} ({workspace.state})"],
             ["machine", f"{workspace.spec.machine}, {price}/h"],
         ]
     rows += [
@@ -40,7 +40,7 @@ def mount(door: Door, asked: Any) -> str:
 
 def unmount(door: Door, asked: Any) -> str:
     for name in asked.names:
-        door.detach_dataset(door.here, name)
+        door.detach_dataset(door.workspace_id, name)
     return "\n".join(f"{name}: detached" for name in asked.names)
 
 
@@ -111,7 +111,7 @@ REPORTS: dict[str, Callable[[Door, Any], str]] = {
 
 
 def _mounted(door: Door, name: str) -> str:
-    found = door.attach_dataset(door.here, name)
+    found = door.attach_dataset(door.workspace_id, name)
     deadline = time.monotonic() + READY_SECONDS
     while found["state"] == "preparing" and time.monotonic() < deadline:
         time.sleep(0.5)
