@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -167,7 +168,7 @@ def _check(control: Control, owner: str, may_end_as: set[str]) -> None:
 
 
 def _check_no_gap(intervals: list[Interval]) -> None:
-    for before, after in zip(intervals, intervals[1:], strict=False):
+    for before, after in pairwise(intervals):
         assert before.closed_at == after.opened_at
 
 

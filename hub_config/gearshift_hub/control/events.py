@@ -46,7 +46,8 @@ class EventBus:
         self._clock = clock
         self._waiters: set[asyncio.Future[None]] = set()
         self._closed = False
-        db.after_commit(self._wake)
+        self._added = False
+        db.after_commit(self._wake_if_added)
 
     def add(
         self,
@@ -60,6 +61,7 @@ class EventBus:
         """Tell this with the change that `session` is making; `workspace` is written `owner/name`."""
         row = EventRow(at=self._clock.now(), kind=kind, owner=owner, workspace=workspace, data=data)
         session.add(row)
+        self._added = True
 
     def last_id(self) -> int:
         with self._db.transaction() as session:
@@ -104,6 +106,12 @@ class EventBus:
         finally:
             bell.cancel()
             self._waiters.discard(woken)
+
+    def _wake_if_added(self) -> None:
+        """A commit without events wakes nobody: the streams' own reads are such commits."""
+        if self._added:
+            self._added = False
+            self._wake()
 
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, set()

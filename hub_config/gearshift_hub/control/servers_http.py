@@ -6,13 +6,17 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-from gearshift.model.errors import fail, from_body
+from gearshift.model import foreign_json
+from gearshift.model.errors import ERRORS, fail, from_body
 from gearshift.model.launch import DOOR_KEY_HEADER
+from gearshift.model.record import Record
+from pydantic import Field
 
 from gearshift_hub.control.keys import door_key
 from gearshift_hub.control.servers import ServerGoneError
 
 CONNECT_S = 5.0
+LARGEST_ANSWER = 4 << 20
 
 
 class HttpServers:
@@ -51,20 +55,50 @@ class HttpServers:
         url = f"http://127.0.0.1:{port}{prefix}/{path}"
         headers = {DOOR_KEY_HEADER: door_key(self._state_secret, owner, name)}
         try:
-            answer = await self._http.request(method, url, json=body, headers=headers)
-        except httpx.TransportError as error:
+            async with self._http.stream(method, url, json=body, headers=headers) as answer:
+                said = _said(await _read(answer))
+        except (httpx.TransportError, httpx.DecodingError) as error:
             raise ServerGoneError(type(error).__name__) from error
-        said = _json(answer)
         if answer.is_success:
             return said
-        if "error" in said:
-            raise from_body(said, answer.status_code)
+        error_said = said.get("error")
+        kind = ERRORS.get(str(error_said.get("code"))) if isinstance(error_said, dict) else None
+        if kind is not None:
+            raise from_body(said, kind.status)
         raise fail("step_failed", step=path, cause=f"the server answered {answer.status_code}")
 
 
-def _json(answer: httpx.Response) -> dict[str, Any]:
+class _Variable(Record):
+    name: str
+    seconds: float | None = None
+
+
+class _Kernel(Record):
+    kernel_id: str
+    variables: list[_Variable] = Field(default_factory=list)
+
+
+class _Said(Record):
+    """As much of an answer as control relies on."""
+
+    kernels: list[_Kernel] = Field(default_factory=list)
+
+
+async def _read(answer: httpx.Response) -> bytes:
+    """The server belongs to its person, who may have it answer anything, without end."""
+    said = bytearray()
+    async for piece in answer.aiter_bytes():
+        said += piece
+        if len(said) > LARGEST_ANSWER:
+            raise ServerGoneError("its answer has no end")
+    return bytes(said)
+
+
+def _said(raw: bytes) -> dict[str, Any]:
     try:
-        said = answer.json()
-    except ValueError:
-        return {}
-    return said if isinstance(said, dict) else {}
+        found = foreign_json.read(raw)
+        _Said.model_validate(found, strict=True)
+    except ValueError as error:  # pydantic's is one as well
+        raise ServerGoneError("its answer makes no sense") from error
+    said: dict[str, Any] = found
+    return said

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,11 +39,11 @@ class WriterLock:
         self._session = session
 
     @classmethod
-    def take(cls, path: Path, engine: Engine) -> WriterLock:
-        """The lock, after ending whoever holds it on this box."""
+    def take(cls, path: Path, engine: Engine, *, patience_s: float = ELSEWHERE_S) -> WriterLock:
+        """The lock, after ending whoever holds it on this box; another box's control is waited for."""
         file = _take_file(path)
         try:
-            return cls(file, _take_session(engine))
+            return cls(file, _take_session(engine, patience_s))
         except NotTheWriterError:
             file.close()
             raise
@@ -60,6 +61,8 @@ class WriterLock:
 
     def release(self) -> None:
         if self._session is not None:
+            with suppress(DBAPIError):
+                self._session.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": LOCK_NUMBER})
             self._session.close()
         self._file.close()
 
@@ -112,12 +115,12 @@ def _sign(file: IO[str]) -> None:
     file.flush()
 
 
-def _take_session(engine: Engine) -> Connection | None:
-    """A database session of our own that holds the advisory lock; another box's control is waited for a while."""
+def _take_session(engine: Engine, patience_s: float) -> Connection | None:
+    """A database session of our own that holds the advisory lock."""
     if engine.dialect.name != "postgresql":
         return None
     session = engine.connect()
-    deadline = time.monotonic() + ELSEWHERE_S
+    deadline = time.monotonic() + patience_s
     while not session.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": LOCK_NUMBER}):
         session.rollback()
         if time.monotonic() > deadline:
