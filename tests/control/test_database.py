@@ -47,10 +47,15 @@ def test_an_upgrade_of_an_empty_database_can_be_repeated(tmp_path: Path) -> None
 
 def test_what_is_raised_inside_rolls_back(database_url: str) -> None:
     db = Database(database_url)
-    with pytest.raises(ZeroDivisionError), db.transaction() as session:
-        session.add(_operation("op-1", 1))
-        session.flush()
-        raise ZeroDivisionError
+
+    def fails() -> None:
+        with db.transaction() as session:
+            session.add(_operation("op-1", 1))
+            session.flush()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
     with db.transaction() as session:
         assert session.scalars(select(OperationRow)).all() == []
     db.close()
