@@ -77,7 +77,7 @@ def main() -> int:
         return 2
     if arguments.then:
         sys.stdout.flush()
-        os.execv(python, [str(python), "-m", "gearshift.cli", *arguments.then])
+        os.execv(python.with_name("gearshift"), ["gearshift", *arguments.then])
     return 0
 
 
