@@ -246,3 +246,11 @@ def test_ranks_of_one_job_do_not_see_the_ports_of_the_box(gang: Make) -> None:
 def test_signals_are_told_by_name(gang: Make) -> None:
     job = gang("import os, signal; os.kill(os.getpid(), signal.SIGABRT)").run()
     assert job.status["first_failure"]["message"] == f"killed by signal {int(signal.SIGABRT)} (SIGABRT)"
+
+
+def test_a_rank_over_its_nodes_memory_ends_as_out_of_memory(gang: Make) -> None:
+    job = gang(
+        "held = bytearray(300_000_000)\nmore = bytearray(300_000_000)", memory_bytes=512 * 1024**2
+    ).run()
+    assert job.status["reason"] == "oom"
+    assert job.status["first_failure"]["where"] == "In[1], line 2"

@@ -36,6 +36,7 @@ class Placement:
     spec: JobSpec
     nodes: tuple[NodePlacement, ...]
     limits: ProcessLimits
+    node_memory_bytes: int
     threads_per_rank: int
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import selectors
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gearshift.train.gang import failure, memory_limit, sweep
@@ -45,7 +47,7 @@ class Attempt:
         self._selector = selectors.DefaultSelector()
 
     def run(self, deadline: float | None) -> Ending:
-        before_exec = None if self._enclosure.pid_namespace else die_with_parent
+        before_exec = _before_exec(self._order, self._enclosure)
         kills_before = memory_limit.kills()
         self._members = start_all(Launch(self._order, self._number, self._resume, before_exec))
         self._register()
@@ -181,3 +183,19 @@ class Attempt:
             waiting.register(fd, selectors.EVENT_READ)
             while waiting.select(0) and self._journal.metrics(fd, rank, self._number):
                 pass
+
+
+def _before_exec(order: Order, enclosure: Enclosure) -> Callable[[], None]:
+    """What a member does to itself before it becomes a rank. Drivers of real cards reserve address space beyond any
+    limit, so nodes with cards have none here."""
+    limit = None if any(place.cuda for place in order.nodes) else order.memory_bytes
+
+    def prepare() -> None:
+        if not enclosure.pid_namespace:
+            die_with_parent()
+        if limit is not None:
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+    return prepare

@@ -39,6 +39,8 @@ class Order:
     private_network: bool = False
     port: int = 29500
     threads: int = 1
+    memory_bytes: int | None = None
+    """What one node has; a rank that asks for more gets a MemoryError instead of a kill."""
     extensions: str | None = None
 
     @property

@@ -8,7 +8,6 @@ jobs/bundles/<slug>/   what each person sent, by SHA-256
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from gearshift.model import foreign_json
+from gearshift.model.foreign_json import ForeignJsonError
 from gearshift.model.launch import Person, ProcessLimits
 from gearshift.model.slug import slug
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
@@ -125,7 +126,7 @@ class LocalJobs:
                 cwd=str(root),
                 limits=placement.limits,
                 log=root / "gang.log",
-                devices=[device for node in placement.nodes for device in node.devices],
+                devices=[device for node in placement.nodes if node.cuda for device in node.devices],
                 labels={"job": placement.job, "owner": placement.person.name},
                 private_ports=[order.port] if self._private else [],
             )
@@ -227,6 +228,7 @@ class LocalJobs:
             private_network=self._private,
             port=_free_port(),
             threads=placement.threads_per_rank,
+            memory_bytes=placement.node_memory_bytes,
             extensions=self._operators.where,
         )
 
@@ -251,7 +253,7 @@ def _free_port() -> int:
 
 def _parsed(page: Page | None) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(page.data) if page is not None else None
-    except ValueError:
+        found = foreign_json.read(page.data) if page is not None else None
+    except ForeignJsonError:
         return None
     return found if isinstance(found, dict) else None

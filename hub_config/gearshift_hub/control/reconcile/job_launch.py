@@ -34,6 +34,7 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
             pids=PIDS_PER_NODE * spec.nodes,
             threads=cores,
         ),
+        node_memory_bytes=machine.memory_bytes,
         threads_per_rank=max(1, cores // spec.procs),
     )
 
