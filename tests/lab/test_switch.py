@@ -249,3 +249,20 @@ def test_a_notebook_that_hides_builtins_is_saved_all_the_same(lab: LabServer) ->
         assert saved["kernels"][0]["moved"] == 10
     finally:
         lab.http.delete(f"api/kernels/{kernel.kernel_id}")
+
+
+def test_who_asks_for_a_save_and_goes_away_is_not_waited_for(lab: LabServer, tmp_path: Path) -> None:
+    kernel = page(lab.url, TOKEN, "gone.ipynb")
+    try:
+        kernel.run("import time, os\nv = 1")
+        with _running(lab, kernel, f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)"):
+            body = {"operation": "op-gone", "busy": "wait"}
+            with pytest.raises(httpx.ReadTimeout):
+                httpx.post(f"{lab.url}gearshift/state/save", json=body, headers=lab.http.headers, timeout=0.5)
+            (tmp_path / "go").touch()
+        saved = _save(lab, "op-after", "wait").json()
+        assert saved["ok"]
+        report = lab.http.get("gearshift/state/report", params={"operation": "op-gone"})
+        assert (report.status_code, report.json()["error"]["code"]) == (404, "not_found")
+    finally:
+        lab.http.delete(f"api/kernels/{kernel.kernel_id}")

@@ -10,7 +10,9 @@ from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import HTTPError, authenticated
 
+from gearshift.model import foreign_json
 from gearshift.model.errors import GearshiftError, fail
+from gearshift.model.foreign_json import ForeignJsonError
 
 SMALL = 1 << 20
 P = ParamSpec("P")
@@ -33,11 +35,10 @@ class Answering(APIHandler):  # type: ignore[misc]
         if len(raw) > limit:
             raise fail("too_large", field="body", size=len(raw), limit=limit)
         try:
-            found = json.loads(raw) if raw.strip() else {}
-        except ValueError as error:
-            raise fail(
-                "bad_request", field="body", value=raw[:80].decode(errors="replace"), problem="no JSON"
-            ) from error
+            found = foreign_json.read(raw) if raw.strip() else {}
+        except ForeignJsonError as error:
+            shown = raw[:80].decode(errors="replace")
+            raise fail("bad_request", field="body", value=shown, problem=str(error)) from error
         if not isinstance(found, dict):
             raise fail("bad_request", field="body", value=found, problem="no JSON object")
         return found

@@ -12,7 +12,7 @@ from gearshift.lab.gate import Gate
 from gearshift.lab.kernel_call import KernelError, ask
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
 
-LOAD_S = 120.0
+LOAD_S = 600.0
 TOGETHER = 4
 """Kernels that are started and loaded at the same time."""
 

@@ -18,7 +18,8 @@ from gearshift.model.errors import fail
 
 Busy = Literal["wait", "interrupt", "leave"]
 PLAN_S = 20.0
-SAVE_S = 120.0
+SAVE_S = 600.0
+"""Control's own deadline is shorter and closes the connection, which ends the save."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -29,14 +30,25 @@ class PlanHandler(ControlDoor):
 
 
 class SaveHandler(ControlDoor):
-    """POST {operation, busy, leave_out, seconds}."""
+    """POST {operation, busy, leave_out, seconds}. Whoever asked and went away is not waited for."""
+
+    _saving: asyncio.Task[dict[str, Any]] | None = None
 
     def initialize(self, saver: Saver) -> None:
         self.saver = saver
 
     @signed_in
     async def post(self) -> None:
-        await self.finish(await self.saver.save(save_request(self.body())))
+        self._saving = asyncio.create_task(self.saver.save(save_request(self.body())))
+        try:
+            report = await self._saving
+        except asyncio.CancelledError:
+            return
+        await self.finish(report)
+
+    def on_connection_close(self) -> None:
+        if self._saving is not None:
+            self._saving.cancel()
 
 
 class RestoreHandler(ControlDoor):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gearshift.state import functions, links, pickler
-from gearshift.state.memory import Memory, Segment
+from gearshift.state.memory import Memory
 from gearshift.state.name_only import name_only_reference
 from gearshift.state.pickler import Stream
 from gearshift.state.refusal import explain, told, type_name
@@ -124,7 +124,7 @@ class Capture:
     def _dump(
         self, values: list[Any], stream: Stream, inline: frozenset[int], last: list[Any]
     ) -> dict[int, tuple[int, Any]]:
-        self._current = stream
+        self._current, self.memory.used = stream, stream.segments
         writer = pickler.Pickler(self, stream, inline)
         try:
             writer.dump(values)
@@ -152,20 +152,19 @@ class Capture:
         for node in self.nodes:
             if node.failure is not None:
                 continue
-            roots = {id(p.root): p.root for p in node.parts.values() if type(p) is Segment}
+            stream = node.stream
+            roots = {id(s.root): s.root for s in stream.segments.values()}
             inside = sum(root.nbytes for key, root in roots.items() if key not in seen)
-            seen |= roots.keys()
-            beside = sum(b.nbytes for b in node.stream.buffers) - sum(
-                p.nbytes for p in node.parts.values() if type(p) is Segment
-            )
-            node.bytes = node.stream.sink.getbuffer().nbytes - len(pickler.PREFIX) + inside + max(beside, 0)
+            seen.update(roots)
+            beside = sum(b.nbytes for b in stream.buffers) - sum(s.nbytes for s in stream.segments.values())
+            node.bytes = stream.sink.getbuffer().nbytes - len(pickler.PREFIX) + inside + max(beside, 0)
 
     def _grouping(self) -> links.Groups:
         groups = links.Groups(len(self.nodes))
         whole = [n for n in self.nodes if n.failure is None]
         for node in whole:
-            for part in node.parts.values():
-                groups.hold(node.number, links.key_of(part))
+            groups.hold(node.number, node.parts)
+            groups.hold(node.number, (("memory", id(s.root)) for s in node.stream.segments.values()))
         for one, other in links.cycles({n.number: n.stream.needs for n in whole}):
             groups.join(one, other)
         return groups
@@ -187,4 +186,4 @@ class Capture:
 
 def _is_outdated(node: Node) -> bool:
     """Written before its memory was found to be part of something larger."""
-    return any(type(p) is Segment and p.merged_into is not None for p in node.parts.values())
+    return any(segment.merged_into is not None for segment in node.stream.segments.values())

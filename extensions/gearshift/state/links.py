@@ -10,7 +10,6 @@ import datetime
 import decimal
 import enum
 import fractions
-import functools
 import logging
 import numbers
 import pathlib
@@ -52,6 +51,7 @@ _PLAIN: tuple[type, ...] = (
     pathlib.PurePath,
     re.Pattern,
     uuid.UUID,
+    Segment,  # linked by the segment that it has become part of
 )
 _PLAIN_NAMES = frozenset(
     {
@@ -69,25 +69,31 @@ _PLAIN_NAMES = frozenset(
 def shared_parts(met: Mapping[int, tuple[int, Any]], numbered: Container[int]) -> dict[int, Any]:
     """Of all objects that a stream met, by id, those through which a link would be felt; `numbered` are functions
     written by number. The caller keeps them alive: an id means something only as long as its object lives."""
-    return {key: thing for key, (_, thing) in met.items() if key not in numbered and _matters(thing)}
+    plain = _PLAIN_TYPES
+    parts = {key: thing for key, (_, thing) in met.items() if not plain[type(thing)]}
+    known = [
+        key
+        for key, thing in parts.items()
+        if type(thing) in _BY_NAME and (key in numbered or importable(thing))
+    ]
+    for key in known:
+        del parts[key]
+    return parts
 
 
-def key_of(part: Any) -> int:
-    """Memory is compared by the segment that it has become part of."""
-    return id(part.root) if type(part) is Segment else id(part)
+_BY_NAME = (types.FunctionType, CACHED)
 
 
-def _matters(thing: Any) -> bool:
-    if type(thing) in (types.FunctionType, CACHED):
-        return not importable(thing)
-    return not _is_plain(type(thing))  # type: ignore[arg-type]  # types are hashable
+class _PlainTypes(dict[type, bool]):
+    """Whether objects of a type may be two without anybody noticing; asked a million times, so it is a dict."""
+
+    def __missing__(self, kind: type) -> bool:
+        names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
+        self[kind] = found = issubclass(kind, _PLAIN) or not _PLAIN_NAMES.isdisjoint(names)
+        return found
 
 
-@functools.cache
-def _is_plain(kind: type) -> bool:
-    if issubclass(kind, _PLAIN):
-        return True
-    return any(f"{base.__module__}.{base.__qualname__}" in _PLAIN_NAMES for base in kind.__mro__)
+_PLAIN_TYPES = _PlainTypes()
 
 
 class Groups:
@@ -101,9 +107,12 @@ class Groups:
         first, second = sorted((self._find(one), self._find(other)))
         self._parent[second] = first
 
-    def hold(self, node: int, key: Hashable) -> None:
+    def hold(self, node: int, keys: Iterable[Hashable]) -> None:
         """Whoever holds the same key is in the same group."""
-        self.join(node, self._holder.setdefault(key, node))
+        for key in keys:
+            other = self._holder.setdefault(key, node)
+            if other != node:
+                self.join(node, other)
 
     def all(self, nodes: Iterable[int]) -> list[list[int]]:
         """The groups of these nodes, each in order, by their first node."""

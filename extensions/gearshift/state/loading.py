@@ -18,7 +18,7 @@ from gearshift.state.reasons import PROCESS_BOUND
 from gearshift.state.rebuild import LOADING
 from gearshift.state.refusal import Refusal
 from gearshift.state.report import Reason, Report, Variable, Verdict
-from gearshift.state.saving import FORMAT, python_of
+from gearshift.state.saving import FORMAT, collector_off, python_of
 from gearshift.state.tolerant import MARK, Hole, TolerantUnpickler
 
 
@@ -31,7 +31,8 @@ def load(path: str | Path, ns: dict[str, Any], key: bytes) -> Report:
     around = reader.index["around"]
     notes = surroundings.before(ns, around)
     restore = Restore(reader, ns)
-    restore.all()
+    with collector_off():
+        restore.all()
     notes += surroundings.after(ns, around)
     variables = [restore.record(Variable.from_json(body)) for body in reader.index["variables"]]
     size = sum(v.bytes for v in variables if v.verdict is Verdict.COPY)

@@ -50,9 +50,19 @@ class Memory:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._segments: list[Segment] = []
+        self.used: dict[int, Segment] = {}
+        """Where each segment that is asked for is noted, by id; a capture puts a fresh one here for each stream."""
+
+    def use(self, segment: Segment) -> Segment:
+        """Notes that the stream in hand needs it."""
+        self.used[id(segment)] = segment
+        return segment
 
     def at(self, start: int, nbytes: int, owner: Any) -> Segment:
         """The segment that holds these bytes: a known one, a new one, or several grown together."""
+        return self.use(self._at(start, nbytes, owner))
+
+    def _at(self, start: int, nbytes: int, owner: Any) -> Segment:
         stop = start + nbytes
         first = bisect.bisect_right(self._starts, start)
         if first and self._segments[first - 1].stop > start:

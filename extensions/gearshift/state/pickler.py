@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import cloudpickle
 
 from gearshift.state import files, functions, rebuild
-from gearshift.state.memory import Memory
+from gearshift.state.memory import Memory, Segment
 from gearshift.state.reasons import code_of
 from gearshift.state.refusal import Refusal
 
@@ -46,6 +46,7 @@ class Stream:
     def __init__(self) -> None:
         self.sink = io.BytesIO()
         self.buffers: list[memoryview] = []
+        self.segments: dict[int, Segment] = {}
         self.met: dict[int, tuple[int, Any]] = {}
         self.needs: set[int] = set()
         self.notes: set[str] = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import platform
 import sys
 import time
@@ -26,7 +28,8 @@ LARGE_OUTPUT = 1 << 20
 def plan(ns: dict[str, Any], leave_out: Collection[str] = ()) -> Plan:
     """What would become of each variable. Nothing is changed and nothing is written."""
     started = time.perf_counter()
-    capture = _capture(ns, leave_out)
+    with collector_off():
+        capture = _capture(ns, leave_out)
     variables = list(_records(ns, capture, leave_out))
     size = sum(node.bytes for node in capture.nodes if node.failure is None)
     return Plan(variables, size, time.perf_counter() - started)
@@ -38,8 +41,9 @@ def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection
     Raises `DiskFull` or another `StateError`, and then leaves nothing behind."""
     started = time.perf_counter()
     around = surroundings.read(ns)
-    capture = _capture(ns, leave_out)
-    groups = capture.groups()
+    with collector_off():
+        capture = _capture(ns, leave_out)
+        groups = capture.groups()
     _flush_files(ns)
     variables = list(_records(ns, capture, leave_out))
     with Writer(Path(path), key) as writer:
@@ -53,6 +57,18 @@ def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection
         }
         size = writer.finish(index)
     return Report(variables, size, time.perf_counter() - started, path=str(path))
+
+
+@contextlib.contextmanager
+def collector_off() -> Iterator[None]:
+    """Millions of objects are met and none becomes garbage: looking for some would take most of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _capture(ns: dict[str, Any], leave_out: Collection[str]) -> Capture:

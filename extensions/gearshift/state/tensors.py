@@ -45,6 +45,7 @@ class Storages:
         key = (device, untyped.data_ptr(), nbytes)
         known = self._found.get(key)
         if known is not None and known.segment.merged_into is None:
+            self._memory.use(known.segment)
             return known
         host = untyped if device == "cpu" else untyped.cpu()  # type: ignore[no-untyped-call]
         address = host.data_ptr()
