@@ -79,7 +79,7 @@ def _check_json(raw: bytes) -> None:
     try:
         foreign_json.read(raw)
     except ForeignJsonError as error:
-        raise fail("bad_request", field="body", problem=str(error)) from error
+        raise fail("bad_request", field=error.field or "body", problem=str(error)) from error
 
 
 def _replay(body: bytes, last: MutableMapping[str, Any], receive: Receive) -> Receive:

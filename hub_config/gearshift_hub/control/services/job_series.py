@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
+
+from gearshift.model import foreign_json
+from gearshift.model.foreign_json import ForeignJsonError
 
 from gearshift_hub.backends.jobs import Page
 
@@ -63,8 +65,8 @@ class Series:
 def _point(line: bytes) -> dict[str, Any] | None:
     """A step with figures; a line without a step (or with a lone mark of a checkpoint) is no point of a curve."""
     try:
-        point = json.loads(line)
-    except ValueError:
+        point = foreign_json.read(line)
+    except ForeignJsonError:
         return None
     if not isinstance(point, dict) or not isinstance(point.get("step"), int) or "checkpoint" in point:
         return None
