@@ -153,13 +153,20 @@ async def test_a_page_that_is_not_seen_holds_no_connection_and_catches_up_when_i
 
 async def test_a_stop_is_pressed_after_half_a_second_with_the_focus_on_cancel(site: Site) -> None:
     await site.control.person("alice").start()
-    page = await site.open("/workspaces/alice/work/stop")
+    page = await site.open("/disks")
+    await page.clock.install()
+    await page.clock.pause_at(await page.evaluate("Date.now() + 1000"))
+    await page.goto(f"{site.url}/workspaces/alice/work/stop")
     await expect(page.get_by_role("link", name="Cancel")).to_be_focused()
     stop = page.get_by_role("button", name="Stop")
     await expect(stop).to_have_attribute("aria-disabled", "true")
     await stop.dispatch_event("click")
     assert (await site.control.person("alice").workspace())["state"] == "ready"
+    await page.clock.run_for(499)
+    await expect(stop).to_have_attribute("aria-disabled", "true")
+    await page.clock.run_for(1)
     await expect(stop).not_to_have_attribute("aria-disabled", "true")
+    await page.clock.resume()
     await stop.click()
     await expect(page.get_by_role("button", name="Start as it was · ¥0.10/h")).to_be_visible()
 

@@ -44,7 +44,7 @@ async def sent(request: Request) -> FormData:
     for key, value in fields:
         if "\0" in value:
             raise fail("bad_request", field=key, value=value, problem="it holds a NUL")
-    return FormData(fields)
+    return FormData([*fields])
 
 
 def refused(request: Request, error: GearshiftError) -> HTMLResponse:
