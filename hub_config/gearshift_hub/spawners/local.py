@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from gearshift.model.errors import fail
+from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.launch import LaunchPlan
 
 from gearshift_hub.backends.local.processes import Handle, Trees
@@ -23,6 +23,9 @@ POLL_S = 0.02
 LOOK_S = 0.1
 """A connection attempt is cheap, a look at the process less so."""
 THAW_S = 10.0
+FORK_SERVER_S = 20.0
+NOT_STARTED = 126
+"""What a shell says of a command that it could not execute."""
 
 
 class GearshiftLocalSpawner(GearshiftSpawner):
@@ -47,11 +50,23 @@ class GearshiftLocalSpawner(GearshiftSpawner):
         return self._url()
 
     async def _fork(self, plan: LaunchPlan, env: dict[str, str]) -> Handle:
-        try:
-            return await self._call(lambda: self.trees.start_server(plan, env, server_argv(plan), self.port))
-        except (OSError, ForkRefused) as refused:
-            self.log.error("The fork server refused %s: %s", plan.tree, refused)
-            raise fail("start_failed", machine=plan.env.get("GEARSHIFT_MACHINE"), exit=126) from refused
+        """A fork server that is being started again is waited for; any other refusal ends the start."""
+        deadline = time.monotonic() + min(plan.deadlines.start, FORK_SERVER_S)
+        while True:
+            try:
+                return await self._call(
+                    lambda: self.trees.start_server(plan, env, server_argv(plan), self.port)
+                )
+            except (ConnectionRefusedError, FileNotFoundError) as away:
+                if time.monotonic() > deadline or self.cancelled.is_set():
+                    raise self._refused(plan, away) from away
+            except (OSError, ForkRefused) as refused:
+                raise self._refused(plan, refused) from refused
+            await asyncio.sleep(LOOK_S)
+
+    def _refused(self, plan: LaunchPlan, why: Exception) -> GearshiftError:
+        self.log.error("The fork server refused %s: %s", plan.tree, why)
+        return fail("start_failed", machine=plan.env.get("GEARSHIFT_MACHINE"), exit=NOT_STARTED)
 
     async def thaw(self, frozen: Frozen) -> str:
         if not await self._call(lambda: self.trees.thaw(frozen.tree)):
