@@ -47,6 +47,18 @@ def get(path: str, name: str) -> bytes:
         raise
 
 
+def may_read(path: str, status: os.stat_result, uid: int) -> bool:
+    """Whether the file's mode and entries let this uid read it, as the kernel judges."""
+    if status.st_uid == uid:
+        return bool((status.st_mode >> 6) & READ)
+    entries = get(path, ACCESS)
+    found = {(tag, who): allowed for tag, allowed, who in struct.iter_unpack("<HHI", entries[4:])}
+    mask = found.get((_MASK, _NOBODY), ALL)
+    return (
+        bool(found.get((_USER, uid), status.st_mode) & mask & READ) if found else bool(status.st_mode & READ)
+    )
+
+
 def supported(folder: str) -> bool:
     """Whether the file system of this folder keeps ACLs (tried on the folder itself, nothing stays)."""
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gearshift.model.errors import fail
 
-from gearshift_hub.backends.local import acl
+from gearshift_hub.backends.local import acl, hard_links
 from gearshift_hub.backends.local.tree_walk import Found, walk
 
 BIN = ".bin"
@@ -86,13 +86,32 @@ class LocalDisks:
         """Measure the disk and give back the entries that renames, 0600 and 0700 have lost."""
         seen: set[tuple[int, int]] = set()
         used = entries = repaired = too_deep = 0
+        names = hard_links.Names()
         for found in walk(self.path(disk)):
             entries += 1
             too_deep += found.too_deep
             used += _blocks(found.stat, seen)
-            if self._ours(found.stat):
+            if not self._ours(found.stat):
+                continue
+            if _has_names_elsewhere_perhaps(found.stat, holders):
+                names.add(found.stat)
+            else:
                 repaired += _repair(found, holders)
+        if names:
+            repaired += self._tend_named(disk, holders, names)
         return Tended(used, entries, repaired, too_deep)
+
+    def _tend_named(self, disk: str, holders: Holders, names: hard_links.Names) -> int:
+        """A second walk, only for files with several names that belong to nobody of this disk."""
+        done = 0
+        for found in walk(self.path(disk)):
+            if found.stat in names and names.all_inside(found.stat):
+                done += _repair(found, holders)
+            elif found.stat in names:
+                done += hard_links.replace(
+                    found, holders.owner, lambda path, status: _put_entries(path, status, holders)
+                )
+        return done
 
     def bin(self, disk: str) -> None:
         """Put a disk where nobody but us can reach it. Binning what is binned or gone is success."""
@@ -130,6 +149,12 @@ def _blocks(status: os.stat_result, seen: set[tuple[int, int]]) -> int:
             return 0
         seen.add(key)
     return status.st_blocks * 512
+
+
+def _has_names_elsewhere_perhaps(status: os.stat_result, holders: Holders) -> bool:
+    """A file with several names that does not belong to somebody who may write here."""
+    is_linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+    return is_linked and holders.allowed().get(status.st_uid) != acl.ALL
 
 
 def _repair(found: Found, holders: Holders) -> int:
