@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from gearshift.train import operators
 
@@ -22,6 +21,7 @@ class Operators:
 
     def __init__(self, home: Home) -> None:
         self._folder = operators.folder(fallback=home.jobs / "operators")
+        self._log = home.logs / "operators.log"
         self._building: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,10 +44,6 @@ class Operators:
             raise JobNotStartedError(f"DeepSpeed's operator did not compile (exit {code}); see {self._log}")
         return BUILDING
 
-    @property
-    def _log(self) -> Path:
-        return self._folder.parent / "build.log"
-
     def close(self) -> None:
         """End a compilation that runs; the next start begins it again."""
         if self._building is not None and self._building.poll() is None:
@@ -57,7 +53,7 @@ class Operators:
         self._building = None
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        """The compiler makes all its folders itself: everybody may read there, whatever our umask."""
         with self._log.open("wb") as log:
             argv = ["nice", sys.executable, "-P", "-m", "gearshift.train.operators", str(self._folder)]
             return subprocess.Popen(
