@@ -115,7 +115,7 @@ async def test_a_reservation_that_nobody_needs_any_more_expires(control: Control
 
 def _held(control: Control) -> list[str]:
     with control.db.transaction() as session:
-        return [device for lease in leases.all_leases(session) for device in lease.device_ids]
+        return sorted(device for lease in leases.all_leases(session) for device in lease.device_ids)
 
 
 async def _try(person: Person) -> str:

@@ -42,7 +42,7 @@ async def compare(ctx: Context) -> None:
         unowned = [state for state in strangers if session.get(AccountRow, state.owner) is None]
         _drop_expired(ctx, session)
     for owner, name, operation in releases:
-        await ctx.hub.release(owner, name, operation, "new")
+        await _release(ctx, owner, name, operation)
     for owner, name, reason in stops:
         await stop_for(ctx, owner, name, reason)
     for state in strangers:
@@ -78,6 +78,14 @@ async def stop_for(ctx: Context, owner: str, name: str, reason: str) -> None:
         await ctx.operations.submit(OperationKind.STOP, owner, name, actor=ACTOR, params={"reason": reason})
     except GearshiftError as error:
         log.warning("%s/%s: not stopped: %s", owner, name, error)
+
+
+async def _release(ctx: Context, owner: str, name: str, operation: str) -> None:
+    """A tree that a switch left frozen; one that somebody else holds is theirs."""
+    try:
+        await ctx.hub.release(owner, name, operation, "new")
+    except GearshiftError as error:
+        log.warning("%s/%s: the frozen tree stays: %s", owner, name, error)
 
 
 async def _end_stranger(ctx: Context, state: ServerState, *, known: bool) -> None:

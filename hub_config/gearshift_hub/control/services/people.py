@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import unicodedata
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -45,6 +46,7 @@ class Account(Record):
 
 def add(ctx: Context, session: Session, name: str, *, admin: bool) -> str:
     """A new person; returns the one-time code that is typed into the form. Opening credit comes with it."""
+    name = unicodedata.normalize("NFC", name)
     _check_name(name)
     if session.get(AccountRow, name) is not None:
         raise fail("user_exists", field="name", value=name)
