@@ -65,7 +65,7 @@ def _workspaces(c: Any, deployment: Deployment, home: Home) -> None:
     hub.spawner_class = GearshiftLocalSpawner
     hub.active_server_limit = 0
     hub.concurrent_spawn_limit = 0
-    hub.init_spawners_timeout = 10
+    hub.init_spawners_timeout = 1  # a server that hangs must not keep the hub from answering others
     c.GearshiftSpawner.home_root = str(home.root)
     spawner.server_token_scopes = list(scopes.SERVER)
     spawner.start_timeout = round(deployment.deadlines.start) + LAST_RESORT_S

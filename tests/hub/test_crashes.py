@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import httpx
 from gearshift_testing.driving import Driver, until
+from gearshift_testing.evidence import trees_of, write_server_config
 from gearshift_testing.running import Running
 
 Person = Callable[[str], Driver]
@@ -95,3 +96,22 @@ def test_the_proxy_comes_back_with_its_routes(person: Person, running: Running) 
         20,
         "the route is back",
     )
+
+
+def test_a_start_in_progress_outlives_the_hub(person: Person, running: Running) -> None:
+    leo = person("leo")
+    leo.start("work")
+    leo.stop("work")
+    write_server_config(running, "leo", "import time\ntime.sleep(5)\n")
+    try:
+        start = leo.begin_start("work")
+        until(lambda: trees_of(leo, "work"), 20, "the server's process")
+        tree = trees_of(leo, "work")[0].name
+        kill(running, "hub")
+        until(lambda: answers(f"{running.url}hub/api/user", running.sign_in("leo")), 30, "the hub is back")
+        leo.done(start, 60)
+    finally:
+        write_server_config(running, "leo", "")
+    assert leo.state("work")["ready"] is True
+    assert [one.name for one in trees_of(leo, "work")] == [leo.state("work")["tree"]]
+    assert leo.state("work")["tree"] == tree

@@ -99,7 +99,6 @@ def _jupyter(plan: LaunchPlan, home: Home) -> dict[str, str]:
     own = f"{plan.person.home}/.local/share/gearshift/workspaces/{plan.workspace.name}"
     return {
         "JUPYTER_CONFIG_PATH": str(settings_folder(home)),
-        "JUPYTER_PREFER_ENV_PATH": "0",
         "JUPYTERLAB_WORKSPACES_DIR": f"{own}/lab",
         "JUPYTERHUB_DEFAULT_URL": "/lab",
     }
