@@ -1,4 +1,4 @@
-// Every sentence of the sources has its Chinese one, and none is kept that is no longer used; `--list` prints the missing.
+// Every sentence of the sources has its Chinese one, and none is kept that is no longer used.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,14 +30,15 @@ function* strings(node) {
   }
 }
 
+/** Text -> whether it has a plural; Lab's reader takes a plural only with two forms, even where a language has one. */
 function used() {
-  const found = new Set();
+  const found = new Map();
   const visit = node => {
     if (ts.isCallExpression(node) && node.arguments[0]) {
       if (isWords(node.expression, 't')) {
-        for (const text of strings(node.arguments[0])) found.add(text);
+        for (const text of strings(node.arguments[0])) found.set(text, false);
       } else if (isWords(node.expression, 'n') && node.arguments.length > 2) {
-        for (const text of strings(node.arguments[0])) found.add(text);
+        for (const text of strings(node.arguments[0])) found.set(text, true);
       }
     }
     ts.forEachChild(node, visit);
@@ -50,13 +51,14 @@ function used() {
 
 const known = JSON.parse(readFileSync(LOCALE, 'utf8'));
 const texts = used();
-const missing = [...texts].filter(text => !(text in known));
+const missing = [...texts.keys()].filter(text => !(text in known));
 const stale = Object.keys(known).filter(text => text !== '' && !texts.has(text));
-const holes = [...texts].filter(text => {
+const forms = [...texts].filter(([text, plural]) => text in known && known[text].length !== (plural ? 2 : 1)).map(([text]) => text);
+const holes = [...texts.keys()].filter(text => {
   const names = of => [...new Set(of.match(/\{\w+\}/g) ?? [])].sort().join();
   return text in known && names(text) !== names(known[text][0]);
 });
-for (const [what, list] of Object.entries({ missing, stale, 'other placeholders': holes })) {
+for (const [what, list] of Object.entries({ missing, stale, 'wrong number of forms': forms, 'other placeholders': holes })) {
   for (const text of list) console.error(`${LOCALE}: ${what}: ${JSON.stringify(text)}`);
 }
-process.exit(missing.length + stale.length + holes.length ? 1 : 0);
+process.exit(missing.length + stale.length + forms.length + holes.length ? 1 : 0);

@@ -24,12 +24,10 @@ async function request<T>(
   { method = 'GET', body, press = false }: RequestOptions
 ): Promise<T> {
   const url = URLExt.join(settings.baseUrl, 'gearshift', path);
-  const init: RequestInit = { method, cache: 'no-cache' };
+  const init: RequestInit = { method, cache: 'no-cache', headers: press ? { 'X-Gearshift-Press': '1' } : {} };
   if (method !== 'GET') {
+    init.headers = { ...init.headers, 'Content-Type': 'application/json' };
     init.body = JSON.stringify(body ?? {});
-  }
-  if (press) {
-    init.headers = { 'X-Gearshift-Press': '1' };
   }
   let response: Response;
   try {

@@ -38,7 +38,7 @@ export interface Catalog {
 
 export interface Gpu {
   index?: number;
-  name?: string;
+  name?: string | null;
   percent: number | null;
   memory_bytes: number | null;
   memory_limit_bytes: number | null;
@@ -78,6 +78,8 @@ export interface KernelPlan {
   name: string;
   busy?: boolean;
   variables: Variable[];
+  /** Why its variables could not be read. */
+  error?: { code: string; text: string } | null;
 }
 
 export interface SwitchSide {

@@ -170,6 +170,7 @@ export interface Operation {
   step: string | null;
   steps: Step[];
   error: Record<string, unknown> | null;
+  failed_step: string | null;
   cancelled_by: string | null;
   created_at: string;
   ended_at: string | null;
@@ -221,7 +222,7 @@ export interface Step {
   note: Record<string, unknown> | null;
 }
 
-export type StepState = 'pending' | 'running' | 'done' | 'failed' | 'passed' | 'undoing' | 'undone';
+export type StepState = 'pending' | 'running' | 'done' | 'failed' | 'passed' | 'undoing' | 'undone' | 'stuck';
 
 export interface Text {
   en: string;

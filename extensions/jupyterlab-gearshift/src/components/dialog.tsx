@@ -176,7 +176,7 @@ export function useFirstFocus<E extends HTMLElement>(): React.RefObject<E> {
 
 /** The press that confirms: a trusted event of the person, and inert while the dialog is new. */
 export function ConfirmButton(props: {
-  look?: 'primary' | 'danger';
+  look?: 'primary' | 'danger' | 'plain';
   closed?: string | null;
   busy?: boolean;
   /** When what is shown changes, the press is inert anew. */

@@ -8,12 +8,14 @@ import { useGearshift, useSignal, useStore } from './context.js';
 const WIDTH = 168;
 const HEIGHT = 24;
 const SPAN_MS = 10 * 60_000;
+const LEAST_MS = 30_000; // the line fills the width from here on
 
 export function Spark(props: { className: string; label: string; spanMs?: number }): React.ReactElement | null {
   const { meters } = useGearshift();
   React.useEffect(() => meters.watch(), [meters]);
   const readings = useSignal(meters.changed, () => meters.readings);
-  const line = React.useMemo(() => points(readings, props.spanMs ?? SPAN_MS), [readings, props.spanMs]);
+  const span = spanOf(readings, props.spanMs ?? SPAN_MS);
+  const line = React.useMemo(() => points(readings, span), [readings, span]);
   if (!line) {
     return null;
   }
@@ -25,7 +27,7 @@ export function Spark(props: { className: string; label: string; spanMs?: number
       role="img"
       aria-label={props.label}
     >
-      <path className="a" d={`${line} V${HEIGHT} H${start(readings, props.spanMs ?? SPAN_MS)} Z`} />
+      <path className="a" d={`${line} V${HEIGHT} H${start(readings, span)} Z`} />
       <path className="l" d={line} />
     </svg>
   );
@@ -33,6 +35,12 @@ export function Spark(props: { className: string; label: string; spanMs?: number
 
 export function useUse(): number | null {
   return useStore(state => percentInUse(state.metrics.value));
+}
+
+/** What is measured so far, up to `most`. */
+function spanOf(readings: readonly Reading[], most: number): number {
+  const [first, last] = [readings[0]?.at ?? 0, readings[readings.length - 1]?.at ?? 0];
+  return Math.min(most, Math.max(LEAST_MS, last - first));
 }
 
 function points(readings: readonly Reading[], span: number): string | null {

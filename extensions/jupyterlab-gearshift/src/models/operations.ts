@@ -69,7 +69,7 @@ export interface KernelReport {
   variables: MovedVariable[];
   bytes: number;
   notes: { text: string; text_zh: string }[];
-  error: string | null;
+  error: { code: string; text: string } | null;
 }
 
 /** The reports of all kernels of a switch, as restored, else as saved; tolerant of what is not there. */
@@ -96,7 +96,7 @@ function kernelsIn(report: unknown): KernelReport[] {
       variables: (inner['variables'] as MovedVariable[] | undefined) ?? [],
       bytes: typeof inner['bytes'] === 'number' ? inner['bytes'] : 0,
       notes: (inner['notes'] as KernelReport['notes'] | undefined) ?? [],
-      error: typeof kernel['error'] === 'string' ? kernel['error'] : null
+      error: (kernel['error'] as KernelReport['error'] | undefined) ?? null
     };
   });
 }

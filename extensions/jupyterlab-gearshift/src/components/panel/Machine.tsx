@@ -44,22 +44,17 @@ function Live({ workspace }: { workspace: Workspace }): React.ReactElement {
     <>
       <div className="gs-row base">
         <span className="gs-machine-name gs-clip">{words.pick(machine?.title) || workspace.spec.machine}</span>
-        {machine?.simulated && (
-          <span className="gs-tag" title={words.t('Simulated chip: real prices and queue, no hardware.')}>
-            {words.t('simulated')}
-          </span>
-        )}
         <span className="gs-spring" />
         {price !== undefined && price !== null && <span className="gs-num">{format.perHour(price)}</span>}
       </div>
-      <SubLine workspace={workspace} />
+      <SubLine workspace={workspace} simulated={machine?.simulated ?? false} />
       <Use machine={machine} />
       <Actions />
     </>
   );
 }
 
-function SubLine({ workspace }: { workspace: Workspace }): React.ReactElement {
+function SubLine({ workspace, simulated }: { workspace: Workspace; simulated: boolean }): React.ReactElement {
   const { words } = useGearshift();
   const format = useFormat();
   const now = useNow(15_000);
@@ -68,8 +63,11 @@ function SubLine({ workspace }: { workspace: Workspace }): React.ReactElement {
   const up = workspace.state === 'ready' ? words.t('up {time}', { time: format.duration(since) }) : null;
   const text = [words.pick(image?.title) || workspace.spec.image, up].filter(Boolean).join(' · ');
   return (
-    <div className="gs-small gs-muted gs-clip" style={{ margin: '1px 0 8px' }} title={text}>
-      {text}
+    <div className="gs-row gs-small gs-muted" style={{ margin: '1px 0 8px' }}>
+      <span className="gs-clip" title={text}>
+        {text}
+      </span>
+      {simulated && <span className="gs-tag">{words.t('simulated')}</span>}
     </div>
   );
 }

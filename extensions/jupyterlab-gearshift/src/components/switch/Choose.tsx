@@ -5,7 +5,7 @@ import * as React from 'react';
 import type { CatalogMachine } from '../../api/answers.js';
 import { useFormat, useGearshift, useNow, usePart, useStore } from '../context.js';
 import { Button, Fetched, StateWord } from '../parts.js';
-import { CancelButton, DialogBody } from '../dialog.js';
+import { DialogBody } from '../dialog.js';
 import { useRoving } from '../roving.js';
 
 interface ChooseProps {
@@ -26,7 +26,9 @@ export function Choose(props: ChooseProps): React.ReactElement {
       say={words.t('Next: a plan of every variable. Nothing happens yet.')}
       buttons={
         <>
-          <CancelButton onClick={props.close} />
+          <Button look="plain" size="large" onClick={props.close}>
+            {words.t('Cancel')}
+          </Button>
           <Button
             look="primary"
             size="large"
@@ -63,6 +65,7 @@ function Age({ at }: { at: number | null }): React.ReactElement | null {
 function Machines({ machines, selected, select, next }: { machines: CatalogMachine[] } & ChooseProps): React.ReactElement {
   const { words } = useGearshift();
   const ref = useRoving<HTMLDivElement>({ choose: true });
+  useFirstChoice(machines, selected, select);
   const same = machines.filter(machine => machine.runs_image !== false);
   const other = machines.filter(machine => !same.includes(machine));
   const keys = (event: React.KeyboardEvent): void => {
@@ -158,7 +161,7 @@ function MachineRow(props: { machine: CatalogMachine; on: boolean; select: () =>
         <Free machine={machine} />
       </td>
       <td>
-        <Fits machine={machine} />
+        <Fits machine={machine} closed={closed} />
       </td>
       <td className="gs-r">{format.money(machine.price_per_hour_nano)}</td>
       <td className="gs-r">{machine.current || change === null ? '' : format.money(change, { signed: true })}</td>
@@ -189,7 +192,28 @@ export function isOpen(machine: CatalogMachine, fit: { ok: boolean } | null): bo
   return !machine.current && (machine.fits ?? machine.free > 0) && fit?.ok !== false;
 }
 
-function Fits({ machine }: { machine: CatalogMachine }): React.ReactElement | null {
+/** The first machine that can be chosen is chosen, and has focus, so that the arrows work at once. */
+function useFirstChoice(machines: CatalogMachine[], selected: string | null, select: (machine: string) => void): void {
+  const used = useStore(state => state.metrics.value?.memory_bytes ?? null);
+  const first = machines.find(one => isOpen(one, used === null ? null : { ok: used <= one.memory_bytes }))?.id;
+  const held = machines.find(one => one.id === selected);
+  const open = held && isOpen(held, used === null ? null : { ok: used <= held.memory_bytes });
+  const wanted = open ? selected : (first ?? selected);
+  React.useEffect(() => {
+    if (wanted && wanted !== selected) {
+      select(wanted);
+    }
+  }, [wanted, selected, select]);
+  const focused = React.useRef(false);
+  React.useEffect(() => {
+    if (selected && !focused.current) {
+      focused.current = true;
+      document.querySelector<HTMLElement>(`.gs-dialog input[name="gs-machine"]:checked`)?.focus();
+    }
+  }, [selected]);
+}
+
+function Fits({ machine, closed }: { machine: CatalogMachine; closed: boolean }): React.ReactElement | null {
   const { words } = useGearshift();
   const format = useFormat();
   const fit = useFit(machine);
@@ -208,9 +232,12 @@ function Fits({ machine }: { machine: CatalogMachine }): React.ReactElement | nu
       </StateWord>
     );
   }
-  return (
+  const text = fit ? words.t('Fits: {used} of {have} of memory', { used: format.bytes(fit.used), have }) : words.t('Fits');
+  return closed ? (
+    <span className="gs-small">{text}</span>
+  ) : (
     <StateWord tone="good" icon="ok">
-      {fit ? words.t('Fits: {used} of {have} of memory', { used: format.bytes(fit.used), have }) : words.t('Fits')}
+      {text}
     </StateWord>
   );
 }

@@ -61,6 +61,7 @@ export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactEl
       <Shift from={from} to={to} figures={figures} />
       <Facts figures={figures} />
       {figures.kernels.some(kernel => kernel.busy) && <Busy flow={flow} />}
+      <Unread figures={figures} />
       {figures.mode === 'live' ? (
         <Note icon="info">{words.t('Only CPU and memory change: the kernel runs on and nothing is copied.')}</Note>
       ) : (
@@ -186,6 +187,27 @@ function Fact(props: { label: string; note: string; children: React.ReactNode })
       <div className="gs-num gs-medium">{props.children}</div>
       <div className="gs-small gs-muted">{props.note}</div>
     </div>
+  );
+}
+
+/** Kernels whose variables could not be read, but for those that are only busy. */
+function Unread({ figures }: { figures: SwitchFigures }): React.ReactElement {
+  const { words } = useGearshift();
+  return (
+    <>
+      {figures.kernels
+        .filter(kernel => kernel.error && !kernel.busy)
+        .map(kernel => (
+          <div key={kernel.kernel_id} style={{ marginBottom: 12 }}>
+            <Note tone="warn" icon="warn">
+              {words.t('The kernel of {path} cannot come along: {cause}', {
+                path: kernel.path || kernel.name,
+                cause: kernel.error?.text ?? ''
+              })}
+            </Note>
+          </div>
+        ))}
+    </>
   );
 }
 

@@ -28,7 +28,7 @@ export function Progress({ op, names, expected, close, goBack }: ProgressProps):
       close={close}
       left={
         canGoBack(op) && (
-          <ConfirmButton look="danger" shown={op.id} onConfirm={goBack}>
+          <ConfirmButton look="plain" shown={op.id} onConfirm={goBack}>
             {words.t('Go back to {machine}', { machine: names.from })}
           </ConfirmButton>
         )

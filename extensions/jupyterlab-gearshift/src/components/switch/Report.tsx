@@ -68,6 +68,7 @@ function Switched({ op, names, back, close }: ReportProps): React.ReactElement {
         line={lost ? took : `${words.t('Same kernel, same notebook, same variables.')} ${took}`}
       />
       <Moved variables={variables} />
+      <Unread op={op} />
       <Figures op={op} />
       <p className="gs-small gs-muted">{words.t('This report is kept under Machine › History.')}</p>
     </DialogBody>
@@ -85,6 +86,23 @@ function Verdict(props: { good: boolean; head: string; line: string }): React.Re
         <div className="gs-muted">{props.line}</div>
       </div>
     </div>
+  );
+}
+
+/** Kernels as a whole that did not come along, and what else is worth saying. */
+function Unread({ op }: { op: Operation }): React.ReactElement {
+  const { words } = useGearshift();
+  const kernels = reportsOf(op).filter(report => report.error);
+  return (
+    <>
+      {kernels.map(({ path, error }) => (
+        <div key={path} style={{ marginTop: 12 }}>
+          <Note tone="warn" icon="warn">
+            {words.t('The kernel of {path} did not come along: {cause}', { path, cause: error?.text ?? '' })}
+          </Note>
+        </div>
+      ))}
+    </>
   );
 }
 

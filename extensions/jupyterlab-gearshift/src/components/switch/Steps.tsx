@@ -3,6 +3,7 @@
 import * as React from 'react';
 
 import type { Operation, Step } from '../../api/records.js';
+import type { Words } from '../../i18n.js';
 import { Icon, type IconName } from '../../icons.js';
 import { secondsOf } from '../../models/operations.js';
 import { useFormat, useGearshift, useNow } from '../context.js';
@@ -11,57 +12,83 @@ import type { Names } from './names.js';
 
 type Phase = 'todo' | 'now' | 'done' | 'failed';
 
+const LOOKS: Record<Phase, [string, IconName]> = {
+  todo: ['todo', 'ring'],
+  now: ['gs-info', 'busy'],
+  done: ['gs-good', 'ok'],
+  failed: ['gs-bad', 'fail']
+};
+
 export function Steps({ op, names }: { op: Operation; names: Names }): React.ReactElement {
+  const { words } = useGearshift();
   const steps = op.state === 'running' ? op.steps : op.steps.filter(step => step.state !== 'pending');
+  const back = op.steps.map(step => step.note?.['back']).find(note => typeof note === 'string');
   return (
     <ol className="gs-steps" style={{ margin: '18px 0 16px' }}>
       {steps.map(step => (
         <StepLine key={step.name} op={op} step={step} names={names} />
       ))}
+      {back && (
+        <Line phase="done" word={words.t('{from} continued', { from: names.from })} note={howBack(words, back)} time="" />
+      )}
     </ol>
   );
 }
 
-const PHASES: Record<Step['state'], Phase> = {
-  pending: 'todo',
-  running: 'now',
-  done: 'done',
-  passed: 'done',
-  failed: 'failed',
-  undoing: 'now',
-  undone: 'done'
-};
+function howBack({ t }: Words, how: unknown): string {
+  return how === 'started again' ? t('it was started again with what was saved') : t('it was only paused, never stopped');
+}
 
 function StepLine({ op, step, names }: { op: Operation; step: Step; names: Names }): React.ReactElement {
   const { words } = useGearshift();
   const format = useFormat();
   const now = useNow();
-  const phase = PHASES[step.state];
-  const looks: Record<Phase, [string, IconName]> = {
-    todo: ['todo', 'ring'],
-    now: ['gs-info', 'busy'],
-    done: ['gs-good', 'ok'],
-    failed: ['gs-bad', 'fail']
-  };
-  const [tone, icon] = looks[phase];
-  const back = step.state === 'undoing' || step.state === 'undone';
-  const word = stepWord(words, op, step.name, phase, names);
+  const phase = phaseOf(step);
+  const word = stepWord(words, op, step.name, step.state === 'undoing' ? 'todo' : phase, names);
   const seconds = secondsOf(step, now);
-  const note = noteOf(step, words.language);
   return (
-    <li className={back ? 'gs-idle' : tone} aria-current={phase === 'now' ? 'step' : undefined}>
-      <Icon name={back && phase === 'done' ? 'rerun' : icon} size={20} />
+    <Line
+      phase={phase}
+      word={step.state === 'undoing' ? words.t('Going back: {step}', { step: word }) : word}
+      note={errorOf(step, words.language)}
+      time={seconds === null ? '' : format.duration(seconds, true)}
+    />
+  );
+}
+
+function Line(props: { phase: Phase; word: string; note: string | null; time: string }): React.ReactElement {
+  const [tone, icon] = LOOKS[props.phase];
+  return (
+    <li className={tone} aria-current={props.phase === 'now' ? 'step' : undefined}>
+      <Icon name={icon} size={20} />
       <div>
-        <b>{back ? words.t('Undone: {step}', { step: word }) : word}</b>
-        {note && <small>{note}</small>}
+        <b>{props.word}</b>
+        {props.note && <small>{props.note}</small>}
       </div>
-      <span className="t">{seconds === null ? '' : format.duration(seconds, true)}</span>
+      <span className="t">{props.time}</span>
     </li>
   );
 }
 
+/** A step that failed keeps its error also after it was undone; others that were undone had been done. */
+function phaseOf(step: Step): Phase {
+  if (step.note?.['error'] && step.state !== 'undoing') {
+    return step.state === 'passed' ? 'done' : 'failed';
+  }
+  const phases: Record<Step['state'], Phase> = {
+    pending: 'todo',
+    running: 'now',
+    undoing: 'now',
+    done: 'done',
+    passed: 'done',
+    undone: 'done',
+    failed: 'failed'
+  };
+  return phases[step.state];
+}
+
 /** The error that a step met, in the reader's language. */
-function noteOf(step: Step, language: 'en' | 'zh'): string | null {
+function errorOf(step: Step, language: 'en' | 'zh'): string | null {
   const error = (step.note?.['error'] ?? step.note?.['undo_error']) as Record<string, unknown> | undefined;
   const sentence = language === 'zh' ? (error?.['message_zh'] ?? error?.['message']) : error?.['message'];
   return typeof sentence === 'string' ? sentence : null;

@@ -29,7 +29,9 @@ export function Variables({ rows, leaveOut, setLeaveOut }: VariablesProps): Reac
     ['all', words.t('All {n}', { n: rows.length })],
     ['copy', words.t('Copy {n} · {size}', { n: copies.length, size: format.bytes(totalBytes(copies)) })],
     ...(of('rerun').length ? [['rerun', words.t('Re-run {n}', { n: of('rerun').length })] as [Tab, string]] : []),
-    ['cannot', words.t('Cannot move {n}', { n: of('cannot').length })]
+    ...(of('cannot').length
+      ? [['cannot', words.t('Cannot move {n}', { n: of('cannot').length })] as [Tab, string]]
+      : [])
   ];
   const shown = of(tab).filter(row => row.name.toLowerCase().includes(search.toLowerCase()));
   if (!rows.length) {

@@ -119,7 +119,7 @@ function TodayLine({ line, at }: { line: CostLine; at: number }): React.ReactEle
     <tr>
       <td className="sub">{format.moment(line.opened_at)}</td>
       <th scope="row">
-        {subjectWord(words.t, line.subject)}{' '}
+        <Subject subject={line.subject} />{' '}
         {running && (
           <StateWord tone="info" icon="play">
             {words.t('running')}
@@ -134,11 +134,29 @@ function TodayLine({ line, at }: { line: CostLine; at: number }): React.ReactEle
   );
 }
 
-/** `workspace:mei/vlm-7b` and `job:7f2a91` as people say them. */
-function subjectWord(t: (text: string, values: Record<string, string>) => string, subject: string): string {
-  const [kind, rest = ''] = subject.split(':', 2);
-  const name = rest.split('/').pop() ?? rest;
-  return kind === 'job' ? t('Job {name}', { name }) : kind === 'workspace' ? t('Workspace {name}', { name }) : subject;
+/** `workspace:mei/vlm-7b` and `job:job-7f2a91` as people say them; another subject stays as it is. */
+function Subject({ subject }: { subject: string }): React.ReactElement {
+  const { words } = useGearshift();
+  const jobs = usePart('jobs').value;
+  const [kind, id = ''] = subject.split(':', 2);
+  if (kind === 'job') {
+    return <>{words.t('Job {name}', { name: jobs?.find(job => job.id === id)?.spec.name ?? id })}</>;
+  }
+  return <>{kind === 'workspace' ? words.t('Workspace {name}', { name: id.split('/').pop() ?? id }) : subject}</>;
+}
+
+/** A usage line names its machine and its subject; other lines say in words what they are for. */
+function What({ line }: { line: LedgerLine }): React.ReactElement {
+  const title = useMachineTitle();
+  const [machine, subject] = line.note.split(' ', 2);
+  if (line.kind !== 'usage' || !machine || !subject) {
+    return <>{line.note}</>;
+  }
+  return (
+    <>
+      <Subject subject={subject} /> · {title(machine)}
+    </>
+  );
 }
 
 function Ledger(): React.ReactElement {
@@ -212,7 +230,9 @@ function Entries({ lines }: { lines: LedgerLine[] }): React.ReactElement {
             <td className="sub">{line.seq}</td>
             <td className="sub">{format.moment(line.at, true)}</td>
             <td>{kinds[line.kind] ?? line.kind}</td>
-            <td className="sub">{line.note}</td>
+            <td className="sub">
+              <What line={line} />
+            </td>
             <td className="gs-r">{format.money(line.amount_nano, { places: 4, signed: true })}</td>
           </tr>
         ))}

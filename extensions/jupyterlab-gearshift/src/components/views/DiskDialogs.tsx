@@ -6,7 +6,7 @@ import { asApiError } from '../../api/errors.js';
 import type { Disk, Mode } from '../../api/records.js';
 import { Commands } from '../../tokens.js';
 import { useGearshift, usePart, useRun } from '../context.js';
-import { CancelButton, DialogBody, useFirstFocus, type DialogProps } from '../dialog.js';
+import { DialogBody, useFirstFocus, type DialogProps } from '../dialog.js';
 import { Button, IconButton, Name, Note } from '../parts.js';
 import { modeWord } from '../words.js';
 
@@ -108,7 +108,11 @@ export function ShareDialog({ close, disk: id }: DialogProps & { disk: string })
       title={words.t('Share {name}', { name: disk.name })}
       close={close}
       say={words.t('Only the owner sees this dialog. Changes apply at once.')}
-      buttons={<CancelButton onClick={close}>{words.t('Done')}</CancelButton>}
+      buttons={
+        <Button look="plain" size="large" onClick={close}>
+          {words.t('Done')}
+        </Button>
+      }
     >
       <Sharing disk={disk} close={close} />
     </DialogBody>
@@ -147,6 +151,7 @@ function Add({ share }: { share: (user: string, mode: Mode) => Promise<boolean> 
   const { words } = useGearshift();
   const [user, setUser] = React.useState('');
   const [mode, setMode] = React.useState<Mode>('ro');
+  const first = useFirstFocus<HTMLInputElement>();
   const add = (event: React.FormEvent): void => {
     event.preventDefault();
     if (user.trim()) {
@@ -157,6 +162,7 @@ function Add({ share }: { share: (user: string, mode: Mode) => Promise<boolean> 
     <form className="gs-row" onSubmit={add}>
       <div className="gs-field" style={{ flex: 1 }}>
         <input
+          ref={first}
           placeholder={words.t('Person')}
           aria-label={words.t('Person')}
           autoComplete="off"
