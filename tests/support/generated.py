@@ -71,11 +71,11 @@ def rest_page() -> str:
 
 
 def cli_page() -> str:
-    from gearshift.cli import build_parser
+    from gearshift.cli.main import parser
 
     lines = ["# The command line", ""]
-    for name, parser in subcommands(build_parser(), "gearshift"):
-        lines += [f"## `{name}`", "", "```", parser.format_help().rstrip(), "```", ""]
+    for name, command in subcommands(parser(), "gearshift"):
+        lines += [f"## `{name}`", "", "```", command.format_help().rstrip(), "```", ""]
     return "\n".join(lines)
 
 

@@ -12,7 +12,6 @@ from gearshift.cli.trouble import Refused
 
 MODULES = {
     "up": ("gearshift_hub.supervisor", "start a deployment here and keep it running"),
-    "demo": ("gearshift.demo", "walk the whole line on real input, here or on a running deployment"),
     "doctor": ("gearshift_hub.doctor", "say what this box can and cannot do"),
     "user": ("gearshift_hub.admin", "add, ls, reset, disable, enable, delete people; credit"),
     "ledger": ("gearshift_hub.admin", "verify: recompute the whole bill"),
