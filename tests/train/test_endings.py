@@ -55,6 +55,25 @@ def test_the_earliest_failure_is_the_first() -> None:
     assert found.rank == 2
 
 
+@pytest.mark.parametrize(
+    ("other", "blamed"),
+    [
+        ({"exit_code": None, "signal": 9}, 1),
+        ({"exit_code": None, "signal": 11}, 1),
+        ({"exit_code": 7}, 1),
+        ({"exit_code": None, "signal": 6}, 0),
+        ({"exit_code": 1, "recorded": True}, 0),
+    ],
+)
+def test_a_rank_that_ended_without_a_word_came_before_one_that_could_tell(
+    other: dict[str, Any], blamed: int
+) -> None:
+    told = failure(rank=0, at_ns=10, recorded=True, message="Connection closed by peer")
+    found = first([told, failure(rank=1, at_ns=20, **other)])
+    assert found is not None
+    assert found.rank == blamed
+
+
 def test_torchruns_report_names_rank_and_code(tmp_path: Path) -> None:
     log = tmp_path / "agent.log"
     log.write_text(

@@ -186,9 +186,13 @@ class Attempt:
 
 
 def _before_exec(order: Order, enclosure: Enclosure) -> Callable[[], None]:
-    """What a member does to itself before it becomes a rank. Drivers of real cards reserve address space beyond any
-    limit, so nodes with cards have none here."""
-    limit = None if any(place.cuda for place in order.nodes) else order.memory_bytes
+    """What a member does to itself before it becomes a rank.
+
+    Drivers of real cards reserve address space beyond any limit, and DeepSpeed buckets that it never fills (2 GB by
+    default): there the control group alone keeps the limit.
+    """
+    reserves = order.launch == "deepspeed" or any(place.cuda for place in order.nodes)
+    limit = None if reserves else order.memory_bytes
 
     def prepare() -> None:
         if not enclosure.pid_namespace:

@@ -31,6 +31,14 @@ class Failure:
     traceback: str = ""
     where: str = ""
     last_lines: tuple[str, ...] = ()
+    recorded: bool = False
+    """The rank wrote down its error itself, with its own time; else `at_ns` is when we saw its end."""
+
+    @property
+    def silent(self) -> bool:
+        """It ended without a word. What a rank suffers when a peer is gone it can still tell (or abort over it), so
+        of ranks that fail within a moment a silent one came first, though we may have seen it later."""
+        return not self.recorded and self.signal not in (signal.SIGABRT, signal.SIGTERM)
 
     @property
     def out_of_memory(self) -> bool:
@@ -75,12 +83,13 @@ def of_rank(folder: Path, rank: int, node: int, code: int | None, seen_ns: int) 
         where=str(own.get("where", "")),
         last_lines=lines,
         at_ns=int(own.get("time_ns", seen_ns)),
+        recorded="time_ns" in own,
     )
 
 
 def first(failures: list[Failure]) -> Failure | None:
-    """The lowest time first: what fails as a consequence records its error later."""
-    return min(failures, key=lambda failure: (failure.at_ns, failure.rank), default=None)
+    """Silent ends before told ones, then the lowest time: what fails as a consequence tells its error later."""
+    return min(failures, key=lambda one: (not one.silent, one.at_ns, one.rank), default=None)
 
 
 def blamed_by_agent(log: Path) -> tuple[int, int] | None:
