@@ -101,6 +101,7 @@ class Running:
         """Delete the folder of a stopped deployment."""
         shutil.rmtree(self.home.root, ignore_errors=True)
         shutil.rmtree(self.home.runtime, ignore_errors=True)
+        self.output.unlink(missing_ok=True)
 
 
 def start(
