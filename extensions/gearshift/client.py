@@ -6,8 +6,9 @@ Records of `gearshift.model` come back as such, the rest as decoded JSON.
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -33,6 +34,15 @@ class Caps:
 
     def said(self) -> dict[str, int]:
         return {"max_price_nano": self.max_price_nano, "max_cost_nano": self.max_cost_nano}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened; `id` is where a stream goes on from."""
+
+    id: int
+    kind: str
+    data: dict[str, Any]
 
 
 class Client:
@@ -91,6 +101,11 @@ class Client:
         said: Mapping[str, Any] = {"terminal": True} if caps is None else caps.said()
         return self._object("POST", f"plans/{plan['id']}/confirm", json=said)
 
+    def operations(self, workspace: str | None = None, limit: int = 20) -> list[Operation]:
+        """The newest first."""
+        params = _given(workspace=workspace, limit=limit)
+        return [Operation.model_validate(row) for row in self._call("GET", "operations", params=params)]
+
     def operation(self, operation: str) -> Operation:
         return Operation.model_validate(self._call("GET", f"operations/{operation}"))
 
@@ -112,7 +127,37 @@ class Client:
         """Plan, confirm and wait in one call: start, stop, switch."""
         return self.wait(self.confirm(self.plan(kind, **body), caps)["id"], timeout)
 
+    def ticket(self, workspace: str) -> dict[str, Any]:
+        """The read-only credential with which a page follows this workspace's events."""
+        return self._object("POST", f"workspaces/{_path(workspace)}/ticket")
+
+    def events(self, workspace: str | None = None, last_id: int | None = None) -> Iterator[Event]:
+        """Events as they come, from `last_id` on or from now; ends when control closes the stream."""
+        headers = {} if last_id is None else {"Last-Event-ID": str(last_id)}
+        params = _given(workspace=workspace)
+        try:
+            with self._http.stream("GET", "events", params=params, headers=headers) as answer:
+                if answer.is_error:
+                    answer.read()
+                    raise from_body(_decoded(answer), answer.status_code)
+                yield from _events(answer.iter_lines())
+        except httpx.TransportError as error:
+            raise fail("control_unavailable", cause=str(error)) from error
+
     # -- disks
+
+    def disk(self, disk: str) -> Disk:
+        """One disk by id or name."""
+        return Disk.model_validate(self._call("GET", f"disks/{_path(disk)}"))
+
+    def resize_disk(self, disk: str, quota_bytes: int) -> Disk:
+        return Disk.model_validate(
+            self._call("PATCH", f"disks/{_path(disk)}", json={"quota_bytes": quota_bytes})
+        )
+
+    def restore_disk(self, disk: str) -> Disk:
+        """Out of the bin again."""
+        return Disk.model_validate(self._call("POST", f"disks/{_path(disk)}/restore"))
 
     def disks(self) -> list[Disk]:
         return [Disk.model_validate(row) for row in self._call("GET", "disks")]
@@ -136,6 +181,10 @@ class Client:
 
     def datasets(self, query: str = "") -> Any:
         return self._call("GET", "datasets", params=_given(q=query or None))
+
+    def dataset_card(self, dataset: str, workspace: str | None = None) -> dict[str, Any]:
+        """One card, with its state in a workspace."""
+        return self._object("GET", f"datasets/{_path(dataset)}", params=_given(workspace=workspace))
 
     def attach_dataset(self, workspace: str, dataset: str) -> dict[str, Any]:
         return self._object("POST", f"workspaces/{_path(workspace)}/datasets", json={"dataset": dataset})
@@ -165,6 +214,10 @@ class Client:
         )
         return found
 
+    def job_result(self, job: str) -> bytes:
+        """What rank 0 handed back, as a file."""
+        return self._send("GET", f"jobs/{_path(job)}/result").content
+
     # -- the one way out
 
     def _object(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
@@ -172,13 +225,31 @@ class Client:
         return found
 
     def _call(self, method: str, path: str, **arguments: Any) -> Any:
+        answer = self._send(method, path, **arguments)
+        return answer.json() if answer.content else {}
+
+    def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, path, **arguments)
         except httpx.TransportError as error:
             raise fail("control_unavailable", cause=str(error)) from error
         if answer.is_error:
             raise from_body(_decoded(answer), answer.status_code)
-        return answer.json() if answer.content else {}
+        return answer
+
+
+def _events(lines: Iterable[str]) -> Iterator[Event]:
+    """Server-sent events: fields up to an empty line; a line that begins with a colon is a beat."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif "id" in fields:
+            yield Event(int(fields["id"]), fields["event"], json.loads(fields["data"]))
+            fields = {}
 
 
 def _path(name: str) -> str:
