@@ -11,7 +11,7 @@ from gearshift.model.errors import GearshiftError
 
 from gearshift_hub.paths import Home
 from gearshift_hub.supervisor.preflight import prepare
-from gearshift_hub.supervisor.running import broken, run
+from gearshift_hub.supervisor.running import run
 from gearshift_hub.supervisor.trouble import CannotStart
 
 REFUSED = 2
@@ -32,11 +32,6 @@ def main(argv: list[str] | None = None) -> int:
         return _refuse(refused)
     except GearshiftError as error:
         return _refuse(CannotStart(error.message))
-    except BaseExceptionGroup as group:
-        refused_in = broken(group)
-        if refused_in is None:
-            raise
-        return _refuse(refused_in)
     return 0
 
 

@@ -18,7 +18,8 @@ from gearshift_hub.supervisor.trouble import CannotStart
 READY_S = 60.0
 POLL_S = 0.05
 MANY, WITHIN_S = 5, 30.0
-"""A part that ends so often in so short a time is broken, not unlucky."""
+"""A part that ends so often in so short a time is broken, not unlucky: from then on there is a pause before each try."""
+PAUSE_S = 5.0
 POLITE_S = 10.0
 LOG_LIMIT = 16 * 1024 * 1024
 
@@ -68,7 +69,9 @@ class Kept:
             await asyncio.sleep(POLL_S)
 
     async def keep(self) -> None:
-        """Start it again whenever it ends; raises CannotStart when that does not help."""
+        """Start it again whenever it ends. What works of the deployment goes on meanwhile, workspaces and jobs above all:
+        a part that cannot be kept alive is tried again without end.
+        """
         while True:
             assert self._process is not None
             code = await self._process.wait()
@@ -77,9 +80,8 @@ class Kept:
             now = time.monotonic()
             self._ends.append(now)
             if len(self._ends) == MANY and now - self._ends[0] < WITHIN_S:
-                raise CannotStart(
-                    f"{self.part.name} ends again and again (exit {code}). {self._last_words()}"
-                )
+                self._say(f"{self.part.name} ends again and again (exit {code}). {self._last_words()}")
+                await asyncio.sleep(PAUSE_S)
             self._say(f"{self.part.name} ended (exit {code}); it is started again")
             await self.start()
 

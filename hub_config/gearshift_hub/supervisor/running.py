@@ -14,7 +14,6 @@ from gearshift_hub.hub.control import ControlLink
 from gearshift_hub.supervisor.keeping import Kept
 from gearshift_hub.supervisor.parts import parts
 from gearshift_hub.supervisor.preflight import Ready
-from gearshift_hub.supervisor.trouble import CannotStart
 from gearshift_hub.supervisor.welcome import welcome
 
 SHUTDOWN_S = 120.0
@@ -101,11 +100,3 @@ def _end_trees(ready: Ready) -> None:
     trees = Trees(ready.home)
     for tree in trees.trees():
         trees.kill(tree.name)
-
-
-def broken(error: BaseExceptionGroup[BaseException]) -> CannotStart | None:
-    """The sentence in a group of failures, if there is one."""
-    found, _rest = error.split(CannotStart)
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]  # type: ignore[assignment]
-    return found if isinstance(found, CannotStart) else None
