@@ -74,6 +74,8 @@ class _Stop:
             )
         except ServerGoneError:
             return {"saved": False, "why": "the server did not answer"}
+        except GearshiftError as error:
+            return {"saved": False, "why": error.message}
         return {"saved": True, "result": {"saved": report}}
 
     def _port(self, run: Run) -> int | None:

@@ -170,6 +170,7 @@ class _Switch:
                 operation=run.id,
                 spec=WorkspaceSpec.read(wanted["spec"]),
                 device_ids=tuple(wanted["devices"]),
+                restore=True,
             )
             run.record(session, **{key: plan.model_dump(mode="json")})
 

@@ -43,8 +43,12 @@ def build(
     operation: str,
     spec: WorkspaceSpec,
     device_ids: tuple[str, ...],
+    restore: bool = False,
 ) -> LaunchPlan:
-    """The plan of one launch; each build is a new generation of the workspace."""
+    """The plan of one launch; each build is a new generation of the workspace.
+
+    With `restore` the server holds back what pages ask about kernels until the operation has brought them back.
+    """
     row = workspaces.get(session, owner, name)
     row.generation += 1
     machine, image = ctx.deployment.machine(spec.machine), ctx.deployment.image(spec.image)
@@ -58,7 +62,8 @@ def build(
         workspace=WorkspaceRef(owner=owner, name=name),
         person=who,
         image=ImageRef(id=image.id, python=image.python, digest=image.digest),
-        env=_env(ctx, row, machine, spec, device_ids, state_dir),
+        env=_env(ctx, row, machine, spec, device_ids, state_dir)
+        | ({"GEARSHIFT_RESTORE": operation} if restore else {}),
         limits=limits_of(machine),
         devices=device_ids,
         mounts=_mounts(ctx, session, owner, name),
@@ -93,6 +98,8 @@ def _env(
         "GEARSHIFT_WORKSPACE": row.id,
         "GEARSHIFT_MACHINE": machine.id,
         "GEARSHIFT_IMAGE": spec.image,
+        "GEARSHIFT_CPUS": f"{machine.cpus:g}",
+        "GEARSHIFT_MEMORY_BYTES": str(machine.memory_bytes),
         "GEARSHIFT_CONTROL_URL": ctx.control_url,
         "GEARSHIFT_STATE_DIR": state_dir,
         "GEARSHIFT_STATE_KEY": keys.state_key(ctx.state_secret, row.owner),
