@@ -43,7 +43,7 @@ function StepLine({ op, step, names }: { op: Operation; step: Step; names: Names
   const { words } = useGearshift();
   const format = useFormat();
   const now = useNow();
-  const phase = phaseOf(step);
+  const phase = phaseOf(op, step);
   const word = stepWord(words, op, step.name, step.state === 'undoing' ? 'todo' : phase, names);
   const seconds = secondsOf(step, now);
   return (
@@ -70,10 +70,10 @@ function Line(props: { phase: Phase; word: string; note: string | null; time: st
   );
 }
 
-/** A step that failed keeps its error also after it was undone; others that were undone had been done. */
-function phaseOf(step: Step): Phase {
-  if (step.note?.['error'] && step.state !== 'undoing') {
-    return step.state === 'passed' ? 'done' : 'failed';
+/** The step that failed says so also after it was undone; others that were undone had been done. */
+function phaseOf(op: Operation, step: Step): Phase {
+  if (step.name === op.failed_step && step.state !== 'undoing' && step.state !== 'passed') {
+    return 'failed';
   }
   const phases: Record<Step['state'], Phase> = {
     pending: 'todo',
@@ -82,7 +82,8 @@ function phaseOf(step: Step): Phase {
     done: 'done',
     passed: 'done',
     undone: 'done',
-    failed: 'failed'
+    failed: 'failed',
+    stuck: 'failed'
   };
   return phases[step.state];
 }
