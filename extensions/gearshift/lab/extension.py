@@ -12,6 +12,7 @@ from jupyter_server.utils import url_path_join
 
 from gearshift.lab import control_door
 from gearshift.lab import environment as lab_environment
+from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate, held_routes
 from gearshift.lab.metrics import MetricsHandler, Sampler
 from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
@@ -36,14 +37,15 @@ def load_extension(server: Any) -> None:
     app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
-    app.add_handlers(".*$", _own_routes(base, server, environment, restorer))
+    app.add_handlers(".*$", own_routes(base, server, environment, restorer))
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
         gate.hold()
         server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment.restore)
 
 
-def _own_routes(base: str, server: Any, environment: Any, restorer: Restorer) -> list[Any]:
+def own_routes(base: str, server: Any, environment: LabEnvironment, restorer: Restorer) -> list[Any]:
+    """What this extension answers; the tests walk this list."""
     control, saver = ControlClient(environment), Saver(server, environment)
     routes = [
         (r"api/(.*)", ProxyHandler, {"control": control}),

@@ -51,16 +51,21 @@ def plug(ctx: Context) -> None:
 def public_app(ctx: Context) -> FastAPI:
     """What people, pages and servers reach, through the proxy."""
     app = _app(ctx)
-    api = APIRouter(prefix=f"{ctx.prefix}{API}")
+    app.include_router(public_routes(ctx.prefix))
+    return app
+
+
+def public_routes(prefix: str) -> APIRouter:
+    """All of them; the tests walk this list."""
+    routes, api = APIRouter(), APIRouter(prefix=f"{prefix}{API}")
     for ours in (me, workspaces, plans, events, ledger):
         api.include_router(ours.router)
     for module in _present(ROUTED):
         api.include_router(module.router)
-    app.include_router(api)
-    app.include_router(signin.router, prefix=ctx.prefix)
-    for module in _present(PAGES):
-        app.include_router(module.router, prefix=ctx.prefix)
-    return app
+    routes.include_router(api)
+    for module in (signin, *_present(PAGES)):
+        routes.include_router(module.router, prefix=prefix)
+    return routes
 
 
 def internal_app(ctx: Context) -> FastAPI:
