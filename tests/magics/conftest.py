@@ -114,7 +114,14 @@ class ControlStandIn:
             return [self.job] if "plan" not in query or self.confirmed else []
         if path.endswith("/logs"):
             text = "one\ntwo\n" if int(query["offset"]) <= 0 else ""
-            return {"text": text, "offset": 8, "rank": int(query["rank"]), "attempt": 0, "done": True}
+            return {
+                "text": text,
+                "offset": 8,
+                "rank": int(query["rank"]),
+                "attempt": 0,
+                "size_bytes": 8,
+                "done": True,
+            }
         if path.endswith("/metrics"):
             return [{"step": 1, "loss": 0.5}]
         return self.result if path.endswith("/result") else self.job

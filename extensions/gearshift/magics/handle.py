@@ -87,9 +87,9 @@ class JobHandle:
                 page = door.job_log(job, rank, offset)
             except GearshiftError as error:
                 raise refused(error) from None
-            if not page["text"]:
+            text, offset = text + str(page["text"]), int(page["offset"])
+            if not page["text"] or offset >= page["size_bytes"]:
                 return text
-            text, offset = text + page["text"], page["offset"]
 
     def metrics(self, points: int = 600) -> list[dict[str, Any]]:
         """The curve of rank 0."""

@@ -7,15 +7,17 @@ import sys
 from typing import Any
 
 from gearshift.model.errors import fail
+from gearshift.model.job import JobSpec, JobState
 from gearshift.model.record import Record
 from sqlalchemy import select
 
+from gearshift_hub.backends.jobs import Page
 from gearshift_hub.backends.local.jobs import LocalJobs
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
 from gearshift_hub.control.services import job_line, job_plans
-from gearshift_hub.control.services.job_records import JobDetails, JobsPart, one, part, shown
+from gearshift_hub.control.services.job_records import JobDetails, JobsPart, part, shown, visible
 from gearshift_hub.control.services.job_series import READ_BYTES, Series
 
 LOG_BYTES = 1 << 16
@@ -30,6 +32,8 @@ class LogPage(Record):
     attempt: int
     offset: int
     text: str
+    size_bytes: int
+    """How long the log is now."""
     done: bool
 
 
@@ -59,27 +63,31 @@ async def log_page(
     ctx: Context, actor: Actor, job: str, rank: int, offset: int, attempt: int | None
 ) -> LogPage:
     """The next piece of a rank's log, cut between characters."""
-    details = one(ctx, actor, job)
-    size = details.spec.world_size
-    if not 0 <= rank < size:
-        raise fail("bad_request", field="rank", value=rank, allowed=[f"0-{size - 1}"], problem="no such rank")
-    number = details.attempt if attempt is None else attempt
-    if not 0 <= number <= details.attempt:
-        allowed = [f"0-{details.attempt}"]
-        raise fail("bad_request", field="attempt", value=number, allowed=allowed, problem="no such attempt")
+    row = _visible(ctx, actor, job)
+    last = int(row.status.get("attempt", 0))
+    number = last if attempt is None else attempt
+    _check_in("rank", rank, JobSpec.read(row.spec).world_size - 1)
+    _check_in("attempt", number, last)
     page = await asyncio.to_thread(part(ctx).backend.log, job, number, rank, offset, LOG_BYTES)
-    final = details.state.is_final
+    final = JobState(row.state).is_final
     if page is None:
-        return LogPage(job=job, rank=rank, attempt=number, offset=max(0, offset), text="", done=final)
+        page = Page(b"", max(0, offset), 0)
     data = page.data if final and page.offset + len(page.data) >= page.size else _whole_characters(page.data)
     end = page.offset + len(data)
-    text = data.decode(errors="replace")
-    return LogPage(job=job, rank=rank, attempt=number, offset=end, text=text, done=final and end >= page.size)
+    return LogPage(
+        job=job,
+        rank=rank,
+        attempt=number,
+        offset=end,
+        text=data.decode(errors="replace"),
+        size_bytes=page.size,
+        done=final and end >= page.size,
+    )
 
 
 async def metrics(ctx: Context, actor: Actor, job: str, points: int) -> list[dict[str, Any]]:
     """The curve of rank 0."""
-    one(ctx, actor, job)
+    _visible(ctx, actor, job)
     await read_metrics(ctx, job)
     return part(ctx).series[job].points(points)
 
@@ -99,11 +107,22 @@ async def read_metrics(ctx: Context, job: str) -> bool:
 
 def open_result(ctx: Context, actor: Actor, job: str) -> tuple[int, int]:
     """A descriptor of what rank 0 handed back, and its size; the caller closes it."""
-    one(ctx, actor, job)
+    _visible(ctx, actor, job)
     found = part(ctx).backend.open_result(job)
     if found is None:
         raise fail("not_found", field="job", value=f"{job}/result")
     return found
+
+
+def _visible(ctx: Context, actor: Actor, job: str) -> JobRow:
+    with ctx.db.transaction() as session:
+        return visible(session, actor, job)
+
+
+def _check_in(field: str, value: int, last: int) -> None:
+    if not 0 <= value <= last:
+        allowed = [f"0-{last}"]
+        raise fail("bad_request", field=field, value=value, allowed=allowed, problem=f"no such {field}")
 
 
 def _whole_characters(data: bytes) -> bytes:
