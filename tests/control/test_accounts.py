@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from gearshift_hub.control.db.accounts import AccountRow
 from gearshift_hub.control.services import ledger
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
 from sqlalchemy import select
 
 PASSWORD = "correct horse"
@@ -25,6 +24,7 @@ async def added(control: Control, name: str, *, admin: bool = False) -> str:
     return str(said["code"])
 
 
+@ON_SQLITE
 async def test_a_code_is_typed_into_the_form_once_and_sets_the_password(control: Control) -> None:
     code = await added(control, "alice", admin=True)
     wrong = await call(control, "POST", "/activate", {"name": "alice", "code": "AAAA", "password": PASSWORD})
@@ -40,6 +40,7 @@ async def test_a_code_is_typed_into_the_form_once_and_sets_the_password(control:
     assert (await call(control, "POST", "/verify", {"name": "alice", "password": PASSWORD}))[1]["ok"]
 
 
+@ON_SQLITE
 async def test_a_short_password_is_refused_and_the_code_stays_good(control: Control) -> None:
     code = await added(control, "alice")
     body = {"name": "alice", "code": code, "password": "short"}
@@ -48,21 +49,22 @@ async def test_a_short_password_is_refused_and_the_code_stays_good(control: Cont
     assert (await call(control, "POST", "/activate", {**body, "password": PASSWORD}))[0] == 200
 
 
+@ON_SQLITE
 async def test_a_first_sign_in_with_the_code_leads_to_the_form(control: Control) -> None:
     code = await added(control, "alice")
     _, said = await call(control, "POST", "/verify", {"name": "alice", "password": code})
     assert (said["ok"], said["needs_activation"]) == (False, True)
 
 
-@pytest.mark.parametrize(("name", "password"), [("alice", "wrong"), ("nobody", PASSWORD), ("alice", "")])
-async def test_a_wrong_sign_in_does_not_say_what_was_wrong(
-    control: Control, name: str, password: str
-) -> None:
+@ON_SQLITE
+async def test_a_wrong_sign_in_does_not_say_what_was_wrong(control: Control) -> None:
     await _activated(control, "alice")
-    status, said = await call(control, "POST", "/verify", {"name": name, "password": password})
-    assert (status, said["error"]["code"]) == (401, "wrong_sign_in")
+    for name, password in (("alice", "wrong"), ("nobody", PASSWORD), ("alice", "")):
+        status, said = await call(control, "POST", "/verify", {"name": name, "password": password})
+        assert (status, said["error"]["code"]) == (401, "wrong_sign_in")
 
 
+@ON_SQLITE
 async def test_nothing_that_opens_a_door_is_kept_in_the_clear(control: Control) -> None:
     code = await _activated(control, "alice")
     with control.db.transaction() as session:
@@ -73,6 +75,7 @@ async def test_nothing_that_opens_a_door_is_kept_in_the_clear(control: Control) 
     assert kept.startswith("$argon2id$")
 
 
+@ON_SQLITE
 async def test_a_reset_takes_the_password_and_gives_a_new_code(control: Control) -> None:
     await _activated(control, "alice")
     _, said = await call(control, "POST", "/alice/reset")
@@ -126,10 +129,11 @@ async def test_uids_come_from_the_reserved_range_and_end_with_it(control: Contro
     assert (status, said["error"]["code"]) == (403, "limit_reached")
 
 
-@pytest.mark.parametrize("name", ["", " a", "a/b", "a\nb", "x" * 256])
-async def test_names_that_cannot_be_are_refused(control: Control, name: str) -> None:
-    status, said = await call(control, "POST", "", {"name": name})
-    assert (status, said["error"]["code"], said["error"]["field"]) == (422, "bad_request", "name")
+@ON_SQLITE
+async def test_names_that_cannot_be_are_refused(control: Control) -> None:
+    for name in ("", " a", "a/b", "a\nb", "x" * 256):
+        status, said = await call(control, "POST", "", {"name": name})
+        assert (status, said["error"]["code"], said["error"]["field"]) == (422, "bad_request", "name")
 
 
 async def test_c09_names_of_all_kinds_get_different_slugs(control: Control) -> None:

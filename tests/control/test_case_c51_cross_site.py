@@ -8,7 +8,9 @@ import pytest
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from gearshift_hub.control.app import plug
 from gearshift_hub.control.auth import CHECKS, READING, may
-from gearshift_testing.controls import Browser, Control, Person
+from gearshift_testing.controls import ON_SQLITE, Browser, Control, Person
+
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture

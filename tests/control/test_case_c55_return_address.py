@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
-import pytest
 from gearshift_hub.control.return_paths import own_path
-from gearshift_testing.controls import Control
+from gearshift_testing.controls import ON_SQLITE, Control
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,12 +24,16 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("address", FOREIGN)
-async def test_c55_no_return_address_leads_to_another_host(control: Control, address: str) -> None:
-    assert await _sent_to(control, address) == "/services/gearshift/"
+@ON_SQLITE
+async def test_c55_no_return_address_leads_to_another_host(control: Control) -> None:
+    await control.add_person("alice")
+    sent = {address: await _sent_to(control, address) for address in FOREIGN}
+    assert set(sent.values()) == {"/services/gearshift/"}, sent
 
 
+@ON_SQLITE
 async def test_c55_a_path_of_our_own_is_kept_as_it_is(control: Control) -> None:
+    await control.add_person("alice")
     assert await _sent_to(control, "/hub/home?x=1#y") == "/hub/home?x=1#y"
 
 
@@ -43,7 +46,6 @@ def test_whatever_is_accepted_resolves_to_our_own_host(address: str) -> None:
 
 async def _sent_to(control: Control, address: str) -> str:
     """Where a whole sign-in ends that began with this return address."""
-    await _known(control)
     async with control.outside() as client:
         first = await client.get(f"/login?next={quote(address, safe='')}")
         assert first.status_code == 302
@@ -52,7 +54,3 @@ async def _sent_to(control: Control, address: str) -> str:
         back = await client.get(f"/oauth_callback?code=code-1&state={state}")
     assert back.status_code == 302, back.text
     return str(back.headers["location"])
-
-
-async def _known(control: Control) -> None:
-    await control.add_person("alice")

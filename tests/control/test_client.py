@@ -14,7 +14,7 @@ from fastapi.routing import iter_route_contexts
 from gearshift.client import Caps, Client
 from gearshift.model.errors import GearshiftError, Missing
 from gearshift_hub.control.app import plug
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
 
 PLAN = {"id": "plan-1"}
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -54,6 +54,7 @@ def asked_for() -> set[tuple[str, str]]:
     return seen
 
 
+@ON_SQLITE
 async def test_there_is_a_method_for_each_endpoint_and_no_other(control: Control) -> None:
     plug(control.ctx)
     prefix = f"{control.ctx.prefix}/api/v1"
@@ -92,6 +93,7 @@ class Bridge(httpx.BaseTransport):
         return asyncio.run_coroutine_threadsafe(send(), self._loop).result(20)
 
 
+@ON_SQLITE
 async def test_a_workspace_is_started_and_stopped_with_it(control: Control, alice: Person) -> None:
     bridge = Bridge(control)
 
@@ -110,6 +112,7 @@ async def test_a_workspace_is_started_and_stopped_with_it(control: Control, alic
     assert report["ok"]
 
 
+@ON_SQLITE
 async def test_a_refusal_is_raised_as_the_error_it_is(control: Control, alice: Person) -> None:
     bridge = Bridge(control)
 

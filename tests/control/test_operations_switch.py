@@ -8,7 +8,7 @@ import pytest
 from gearshift.model.ledger import Interval
 from gearshift_hub.backends.base import Able
 from gearshift_hub.control.services import leases, ledger
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
 from gearshift_testing.fakes import refuse, server_away, until
 
 CPU, SIM = 100_000_000, 1_000_000_000
@@ -78,6 +78,7 @@ FAULTS = [
 ]
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(("part", "stage", "fault", "how"), FAULTS)
 async def test_a_switch_that_fails_changes_nothing(
     control: Control, alice: Person, part: str, stage: str, fault: object, how: str

@@ -6,7 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from gearshift_hub.control.auth import SESSION_COOKIE
 from gearshift_hub.scopes import READ
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
+
+pytestmark = ON_SQLITE
 
 
 async def test_a_browser_signs_in_by_the_hub_and_gets_a_session(control: Control, alice: Person) -> None:

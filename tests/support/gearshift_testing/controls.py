@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from fastapi import FastAPI
 from gearshift.model.launch import LaunchPlan
 from gearshift.model.operation import Operation
@@ -27,6 +28,9 @@ from gearshift_hub.paths import Home
 from gearshift_hub.scopes import BROWSER, EVERYBODY, PROPOSE, READ
 
 from gearshift_testing.fakes import FakeBox, FakeClock, FakeHub, FakeServers, idle
+
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For tests whose outcome has nothing to do with the kind of database."""
 
 DEPLOYMENT = Path(__file__).with_name("deployment.toml")
 ORIGIN = "http://control"
