@@ -60,7 +60,7 @@ class Actor:
     def check_owner(self, owner: str) -> None:
         """Only the owner and an admin may touch what belongs to `owner`."""
         if self.name != owner and not self.admin:
-            raise fail("forbidden", role="the owner")
+            raise fail("forbidden", role="the owner", role_zh="所有者")
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,8 @@ def begin_session(request: Request, answer: Response, token: str) -> None:
 async def _with(request: Request, scope: str) -> Actor:
     actor = await actor_of(request)
     if not actor.has(scope):
-        raise fail("forbidden", role=f"a token with custom:gearshift:{scope}")
+        needed = f"custom:gearshift:{scope}"
+        raise fail("forbidden", role=f"a token with {needed}", role_zh=f"带有 {needed} 的令牌")
     return actor
 
 

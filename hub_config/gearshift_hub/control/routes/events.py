@@ -60,7 +60,7 @@ def _audience(watcher: Watcher, workspace: str | None) -> Audience:
     """A ticket's own workspace; else what the caller asked for, of their own."""
     if watcher.ticket is not None:
         if workspace not in (None, watcher.ticket.workspace):
-            raise fail("forbidden", role="a ticket for this workspace")
+            raise fail("forbidden", role="a ticket for this workspace", role_zh="持有此工作区票据的请求")
         return Audience(watcher.ticket.owner, watcher.ticket.workspace)
     actor = watcher.actor
     if workspace is None:

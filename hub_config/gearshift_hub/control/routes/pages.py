@@ -87,7 +87,7 @@ async def start_as_it_was(
     known(request, actor)
     ctx = context(request)
     if actor.name != owner:
-        raise fail("forbidden", role="the owner")
+        raise fail("forbidden", role="the owner", role_zh="所有者")
     with ctx.db.transaction() as session:
         row = workspaces.get(session, owner, name)
         choice = start_view.of_spec(name, workspaces.spec_of(row), editing=name)

@@ -223,7 +223,7 @@ def _owned(session: Session, actor: Actor, key: object) -> DiskRow:
         else disk_records.find(session, actor.name, key)
     )
     if row.owner != actor.name and not actor.admin:
-        raise fail("forbidden", field="disk", value=row.name, role="the owner")
+        raise fail("forbidden", field="disk", value=row.name, role="the owner", role_zh="所有者")
     return row
 
 

@@ -172,7 +172,7 @@ def _visible(session: Session, actor: Actor, key: str) -> DiskRow:
 def _owned(session: Session, actor: Actor, key: str) -> DiskRow:
     row = _visible(session, actor, key)
     if row.owner != actor.name and not actor.admin:
-        raise fail("forbidden", field="disk", value=row.name, role="the owner")
+        raise fail("forbidden", field="disk", value=row.name, role="the owner", role_zh="所有者")
     return row
 
 
