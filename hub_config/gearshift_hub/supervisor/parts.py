@@ -69,6 +69,7 @@ def _environment(home: Home, deployment: Path) -> dict[str, str]:
     bin_folder = str(Path(sys.executable).parent)
     return {
         **os.environ,
+        "JUPYTERHUB_XSRF_ANONYMOUS_IP_CIDRS": "0.0.0.0/0;::/0",  # no form depends on the address it came from (C51)
         "PATH": f"{bin_folder}:{os.environ.get('PATH', os.defpath)}",
         "GEARSHIFT_HOME": str(home.root),
         "GEARSHIFT_DEPLOYMENT": str(deployment),

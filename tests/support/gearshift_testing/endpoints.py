@@ -77,5 +77,5 @@ def _lab() -> Iterator[Endpoint]:
             if method in vars(handler):
                 yield Endpoint(method.upper(), pattern.lstrip("/"), "api", "signed_in")
     for method, pattern in ALLOWED:
-        parts = ["{part}" if part == "*" else part for part in pattern.split("/")]
-        yield Endpoint(method, f"gearshift/api/{'/'.join(parts)}", "api", "signed_in")
+        named = pattern.replace("workspaces/*/*", "workspaces/{owner}/{name}").replace("*", "{part}")
+        yield Endpoint(method, f"gearshift/api/{named}", "api", "signed_in")
