@@ -27,6 +27,8 @@ export const switchingPlugin: JupyterFrontEndPlugin<void> = {
       return;
     }
     const notice = new SwitchNotice(gearshift, Notification);
+    // Lab fetches the code of its notifications when the first one shows; during a switch its server is away.
+    void app.restored.then(() => import('react-toastify'));
     addSwitch(gearshift, notice);
     addDropToCpu(gearshift);
     addStop(gearshift);

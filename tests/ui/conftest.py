@@ -1,0 +1,72 @@
+"""The browser of these tests, and people who leave nothing running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from gearshift_testing import browsing
+from gearshift_testing import running as products
+from gearshift_testing.browsing import Surfer
+from gearshift_testing.driving import Driver
+from gearshift_testing.running import Running
+from playwright.sync_api import Browser, sync_playwright
+
+Visit = Callable[[str], Surfer]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = browsing.launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def team() -> Iterator[Running]:
+    """The same product below `/team/`."""
+    product = products.start(base_url="/team/")
+    yield product
+    code = product.stop()
+    product.remove()
+    product.output.unlink(missing_ok=True)
+    assert code == 0
+
+
+@pytest.fixture(params=["/", "/team/"])
+def site(request: pytest.FixtureRequest) -> Running:
+    """A product below each base URL."""
+    product: Running = request.getfixturevalue("running" if request.param == "/" else "team")
+    return product
+
+
+@pytest.fixture
+def visit(running: Running, browser: Browser) -> Iterator[Visit]:
+    """A person with a browser of their own; at the end their workspaces are stopped."""
+    yield from visitors(running, browser)
+
+
+@pytest.fixture
+def visit_site(site: Running, browser: Browser) -> Iterator[Visit]:
+    """The same on the product of `site`."""
+    yield from visitors(site, browser)
+
+
+def visitors(product: Running, browser: Browser) -> Iterator[Visit]:
+    open_now = []
+
+    def visit(user: str) -> Surfer:
+        context = browsing.surfer(product, browser, user)
+        person = context.__enter__()
+        open_now.append((context, person))
+        return person
+
+    yield visit
+    for context, person in open_now:
+        driver = Driver(product, person.user)
+        for workspace in driver.get("workspaces"):
+            if workspace["state"] != "stopped":
+                driver.stop(workspace["name"])
+        context.__exit__(None, None, None)
+        assert person.faults == []
