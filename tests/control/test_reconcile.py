@@ -243,3 +243,52 @@ def _closed(control: Control) -> list[object]:
 def _leases(control: Control) -> int:
     with control.db.transaction() as session:
         return len(leases.all_leases(session))
+
+
+async def test_a_hold_that_its_switch_could_not_give_up_does_not_lock_a_workspace(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.faults.at("spawn", refuse("start_failed", exit=1))
+    control.hub.faults.at("release", hub_away, times=1000)
+    operation = await alice.switch("sim-1")
+    assert operation["state"] == "failed"
+    assert (await alice.workspace())["state"] == "failed"
+    control.hub.faults.clear()
+    assert control.hub.server("alice", "work").held_by == operation["id"]
+    assert (await alice.stop())["state"] == "done"
+    assert control.hub.running == []
+    assert (await alice.start())["state"] == "done"
+
+
+async def test_a_launch_that_was_cancelled_meanwhile_is_refused_at_once(
+    control: Control, alice: Person
+) -> None:
+    never = asyncio.Event()
+    control.hub.faults.at("start", until(never))
+    start = await alice.begin("start", name="work", spec={"image": "pytorch", "machine": "cpu-small"})
+    await control.hub.faults.reached("start")
+    stuck = asyncio.Event()
+    control.hub.faults.at("stop", until(stuck))
+    await alice.post(f"/operations/{start['id']}/cancel")
+    async with control.inside() as client:
+        asked = {"user": "alice", "workspace": "work", "user_options": {}, "operation": start["id"]}
+        answer = await client.post("/internal/launches", json=asked)
+    assert answer.json()["error"]["code"] == "cancelled"
+    stuck.set()
+    assert (await control.ended(start["id"])).state == "cancelled"
+
+
+async def test_a_start_through_the_hubs_door_of_what_had_crashed_unseen_closes_the_old_interval(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.die("alice", "work")
+    await control.clock.advance(minutes=3)
+    async with control.inside() as client:
+        asked = {"user": "alice", "workspace": "work", "user_options": {}}
+        plan = (await client.post("/internal/launches", json=asked)).json()
+    await control.hub.start("alice", "work", plan["operation"])
+    assert (await control.ended(plan["operation"])).state == "done"
+    assert len(_closed(control)) == 1
+    assert _leases(control) == 1

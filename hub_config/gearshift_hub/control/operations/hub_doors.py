@@ -20,6 +20,7 @@ from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations import journal, start_plan
 from gearshift_hub.control.operations.engine import Engine
+from gearshift_hub.control.operations.settling import seen_last
 from gearshift_hub.control.services import leases, ledger, people, workspaces
 from gearshift_hub.control.steps import Run
 
@@ -43,10 +44,17 @@ class ServerReport(Record):
 async def launch(
     ctx: Context, engine: Engine, user: str, name: str, options: Mapping[str, Any], operation: str | None
 ) -> LaunchPlan:
-    """What to start. Without an operation it came through the hub's own door and is admitted here first."""
+    """What to start. Without an operation it came through the hub's own door and is admitted here first.
+
+    An operation that has turned back launches nothing but the old machine of a switch, whose plan is there before
+    the hub is asked: so nothing is waited for that never comes.
+    """
     if operation is None:
         operation = (await _begin(ctx, user, name, options)).id
-    run = await within(ctx.clock, LAUNCH_WAIT_S, engine.until(operation, lambda run: _which(run) in run.data))
+    try:
+        run = await within(ctx.clock, LAUNCH_WAIT_S, engine.until(operation, _is_decided))
+    except DeadlineError:
+        raise fail("step_timeout", step="launch", seconds=f"{LAUNCH_WAIT_S:g}") from None
     if run.op.workspace != f"{user}/{name}":
         raise fail("unknown_operation", field="operation", value=operation)
     planned = run.data.get(_which(run))
@@ -96,6 +104,8 @@ async def _begin(ctx: Context, user: str, name: str, options: Mapping[str, Any])
         people.get(session, user)
         row = workspaces.find(session, user, name)
         spec = _spec(ctx, row, options)
+        if row is not None and row.state == WorkspaceState.READY and not journal.active(session, row.id):
+            gone(ctx, session, row, seen_last(ctx, row))  # the hub would not ask if it were still running
     return await start_plan.start(ctx, user, name, spec, actor=user, source="hub")
 
 
@@ -105,6 +115,10 @@ def _spec(ctx: Context, row: WorkspaceRow | None, options: Mapping[str, Any]) ->
     machine = ctx.deployment.machines[0]
     base = row.spec if row else {"machine": machine.id, "image": machine.images[0]}
     return parse(WorkspaceSpec, {**base, **known})
+
+
+def _is_decided(run: Run) -> bool:
+    return "launch" in run.data or run.op.direction == "back"
 
 
 def _which(run: Run) -> str:

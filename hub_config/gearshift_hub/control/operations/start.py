@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.hub import ServerState
 from gearshift_hub.control.operations.settling import row_of, settle
+from gearshift_hub.control.operations.stale_hold import past_stale_hold
 from gearshift_hub.control.services import launches, leases, ledger, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.steps import Flow, Run, StepWork
@@ -131,16 +132,20 @@ class _Start:
         """Ask the hub and wait. The moment it says ready is where the interval opens."""
         assert run.name is not None
         try:
-            by_itself = run.params.get("source") == "hub"
-            state = await (
-                self._watch(run) if by_itself else self._ctx.hub.start(run.owner, run.name, run.id)
-            )
+            if run.params.get("source") == "hub":
+                state = await self._watch(run)
+            else:
+                state = await self._start_server(run, run.name)
         except GearshiftError as error:
             raise with_machine(error, _spec(run).machine) from error
         now = self._ctx.clock.now()
         with self._ctx.db.transaction() as session:
             run.record(session, server=where(state), ready_at=run.data.get("ready_at") or to_iso(now))
         return {"url": state.url}
+
+    async def _start_server(self, run: Run, name: str) -> ServerState:
+        hub = self._ctx.hub
+        return await past_stale_hold(self._ctx, run.owner, name, lambda: hub.start(run.owner, name, run.id))
 
     async def _watch(self, run: Run) -> ServerState:
         """A start that came through the hub's own door: the hub is at it already, we look on."""

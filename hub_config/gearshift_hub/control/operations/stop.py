@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations.settling import close, free, row_of, seen_last, settle
+from gearshift_hub.control.operations.stale_hold import past_stale_hold
 from gearshift_hub.control.servers import ServerGoneError
 from gearshift_hub.control.services import workspaces
 from gearshift_hub.control.steps import Flow, Run, StepWork
@@ -92,7 +93,9 @@ class _Stop:
         with self._ctx.db.transaction() as session:
             last = seen_last(self._ctx, row_of(session, run))
             run.record(session, asked_at=asked_before or to_iso(now()))
-        await hub.stop(run.owner, run.name, run.id)
+        await past_stale_hold(
+            self._ctx, run.owner, run.name, lambda: hub.stop(run.owner, str(run.name), run.id)
+        )
         was_there = before.alive or before.frozen
         gone_at = max(last, from_iso(asked_before)) if asked_before else last
         with self._ctx.db.transaction() as session:

@@ -46,7 +46,8 @@ async def delete(ctx: Context, name: str) -> None:
     ctx.backend.box.bin_home(account.slug)
     with ctx.db.transaction() as session:
         people.bury(ctx, session, name)
-    await ctx.hub.remove_user(name)
+    with suppress(HubDownError):
+        await ctx.hub.remove_user(name)
 
 
 async def stop_all(ctx: Context, name: str, *, reason: str) -> None:

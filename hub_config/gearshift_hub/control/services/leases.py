@@ -72,13 +72,6 @@ def take(
     return _lease(row)
 
 
-def keep(session: Session, operation: str) -> None:
-    """The operation ended well: what it took is held without an end."""
-    for row in session.scalars(select(LeaseRow).where(LeaseRow.operation == operation)):
-        row.expires_at = None
-    session.flush()
-
-
 def give_back(
     ctx: Context,
     session: Session,

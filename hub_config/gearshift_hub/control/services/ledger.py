@@ -158,15 +158,16 @@ def entries(
     end: datetime | None = None,
     limit: int | None = None,
 ) -> list[Entry]:
-    """Lines in their order; `start` and `end` bound their time."""
-    query = select(EntryRow).order_by(EntryRow.seq)
+    """Lines in their order; `start` and `end` bound their time, `limit` keeps the newest."""
+    query = select(EntryRow).order_by(EntryRow.seq.desc())
     if account is not None:
         query = query.where(EntryRow.account == account)
     if start is not None:
         query = query.where(EntryRow.at >= start)
     if end is not None:
         query = query.where(EntryRow.at < end)
-    return [_entry(row) for row in session.scalars(query.limit(limit) if limit else query)]
+    newest_first = session.scalars(query.limit(limit) if limit else query).all()
+    return [_entry(row) for row in reversed(newest_first)]
 
 
 def balance(session: Session, account: str, now: datetime) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import unicodedata
 
@@ -146,11 +145,6 @@ def bury(ctx: Context, session: Session, name: str) -> None:
     row = get(session, name)
     row.deleted_at, row.disabled = ctx.clock.now(), True
     row.password_hash = row.code_hash = None
-
-
-def person_uid(row: AccountRow) -> int:
-    """The uid of their processes: their own as root, else ours."""
-    return row.uid if os.geteuid() == 0 else os.geteuid()
 
 
 def _check_name(name: str) -> None:
