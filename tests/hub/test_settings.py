@@ -111,6 +111,8 @@ def test_server_settings_are_readable_by_every_uid(home: Home) -> None:
     settings = json.loads(file.read_text())
     assert settings["KernelManager"]["transport"] == "ipc"
     assert settings["LabApp"]["news_url"] is None
+    pages = json.loads((home.run / "jupyter" / "labconfig" / "page_config.json").read_text())
+    assert pages["buildCheck"] is False
 
 
 def test_holds_and_tokens_survive_a_restart_of_the_hub(home: Home) -> None:

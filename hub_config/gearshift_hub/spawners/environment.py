@@ -32,17 +32,28 @@ def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_di
 def server_argv(plan: LaunchPlan) -> list[str]:
     """The command line; it says nothing of who or which secret.
 
-    The secret that signs a browser's cookie belongs to the workspace, not to one tree: sign-ins outlive a switch.
+    The secret that signs a browser's cookie belongs to the workspace, not to one tree: sign-ins outlive a switch. Lab
+    reads the folders of its settings and layouts when it is imported, in a fork server before there is a person.
     """
-    secret = f"--ServerApp.cookie_secret_file={plan.state_dir}/cookie_secret"
-    return ["jupyterhub-singleuser", secret, *plan.argv_extra]
+    return [
+        "jupyterhub-singleuser",
+        f"--ServerApp.cookie_secret_file={plan.state_dir}/cookie_secret",
+        f"--LabApp.user_settings_dir={plan.person.home}/.jupyter/lab/user-settings",
+        f"--LabApp.workspaces_dir={_layouts(plan)}",
+        *plan.argv_extra,
+    ]
+
+
+def _layouts(plan: LaunchPlan) -> str:
+    """Which tabs are open is a workspace's own; the home is shared by all of a person's."""
+    return f"{plan.person.home}/.local/share/gearshift/workspaces/{plan.workspace.name}/lab"
 
 
 def server_settings() -> dict[str, Any]:
     """Settings of every workspace's server; a person's own settings in the home come after them."""
     return {
         "ServerApp": {
-            "jpserver_extensions": {"gearshift.lab": True},
+            "jpserver_extensions": {"gearshift.lab": True, "jupyter_lsp": False, "notebook_shim": False},
             "disable_check_xsrf": False,
             "quit_button": False,
             "terminals_enabled": True,
@@ -50,11 +61,19 @@ def server_settings() -> dict[str, Any]:
         "KernelManager": {"transport": "ipc"},
         "MappingKernelManager": {"cull_idle_timeout": 0},
         "LabApp": {
-            "core_mode": True,
             "news_url": None,
             "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
             "extension_manager": "readonly",
         },
+    }
+
+
+def page_settings() -> dict[str, Any]:
+    """Settings of every Lab page: extensions come ready built, so there is nothing to build and nothing to check."""
+    return {
+        "buildAvailable": False,
+        "buildCheck": False,
+        "disabledExtensions": {"@jupyterlab/lsp-extension": True},  # its server side is off
     }
 
 
@@ -65,10 +84,15 @@ def settings_folder(home: Home) -> Path:
 def write_settings(home: Home) -> None:
     """Put the settings where every uid can read and nobody but us can write them."""
     folder = settings_folder(home)
-    folder.mkdir(mode=0o755, exist_ok=True)
-    folder.chmod(0o755)
-    file = folder / "jupyter_server_config.json"
-    file.write_text(json.dumps(server_settings(), indent=1))
+    for place in (folder, folder / "labconfig"):
+        place.mkdir(mode=0o755, exist_ok=True)
+        place.chmod(0o755)
+    _write(folder / "jupyter_server_config.json", server_settings())
+    _write(folder / "labconfig" / "page_config.json", page_settings())
+
+
+def _write(file: Path, settings: dict[str, Any]) -> None:
+    file.write_text(json.dumps(settings, indent=1))
     file.chmod(0o644)
 
 
@@ -96,9 +120,8 @@ def _person(plan: LaunchPlan) -> dict[str, str]:
 
 
 def _jupyter(plan: LaunchPlan, home: Home) -> dict[str, str]:
-    own = f"{plan.person.home}/.local/share/gearshift/workspaces/{plan.workspace.name}"
     return {
         "JUPYTER_CONFIG_PATH": str(settings_folder(home)),
-        "JUPYTERLAB_WORKSPACES_DIR": f"{own}/lab",
+        "JUPYTERLAB_WORKSPACES_DIR": _layouts(plan),
         "JUPYTERHUB_DEFAULT_URL": "/lab",
     }
