@@ -11,7 +11,7 @@ from jupyterhub.handlers.login import LoginHandler
 from jupyterhub.handlers.pages import RootHandler
 from jupyterhub.utils import url_escape_path, url_path_join
 from tornado.httputil import url_concat
-from tornado.web import StaticFileHandler, authenticated
+from tornado.web import HTTPError, StaticFileHandler, authenticated
 
 from gearshift_hub.control.return_paths import own_path
 from gearshift_hub.hub.words import (
@@ -125,6 +125,16 @@ class Root(Speaking, RootHandler):  # type: ignore[misc]
     """`/hub/`: on to sign-in or to our pages, never elsewhere."""
 
 
+class PageFiles(StaticFileHandler):  # type: ignore[misc]
+    """The files that our pages share with those of control."""
+
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
+        if "\0" in absolute_path:
+            raise HTTPError(404)
+        found: str | None = super().validate_absolute_path(root, absolute_path)
+        return found
+
+
 class ToWorkspaces(BaseHandler):  # type: ignore[misc]
     """The hub's own home: our service's page shows the workspaces."""
 
@@ -162,7 +172,7 @@ def handlers() -> list[tuple[Any, ...]]:
         (r"/spawn/[^/]+/", ToStart),
         (r"/spawn/([^/]+)/([^/]+)", ToWorkspace),
         (r"/spawn-pending/([^/]+)/([^/]+)", ToWorkspace),
-        (r"/gearshift-static/(.*)", StaticFileHandler, {"path": static}),
+        (r"/gearshift-static/(.*)", PageFiles, {"path": static}),
     ]
 
 
