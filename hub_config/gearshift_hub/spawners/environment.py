@@ -68,12 +68,20 @@ def server_settings() -> dict[str, Any]:
     }
 
 
+LANGUAGE_SERVER_PLUGINS = (
+    "@jupyterlab/lsp-extension",
+    "@jupyterlab/fileeditor-extension:language-server",
+    "@jupyterlab/notebook-extension:language-server",
+)
+"""Their server side is off: it looks for language servers with npm at each start."""
+
+
 def page_settings() -> dict[str, Any]:
     """Settings of every Lab page: extensions come ready built, so there is nothing to build and nothing to check."""
     return {
         "buildAvailable": False,
         "buildCheck": False,
-        "disabledExtensions": {"@jupyterlab/lsp-extension": True},  # its server side is off
+        "disabledExtensions": dict.fromkeys(LANGUAGE_SERVER_PLUGINS, True),
     }
 
 
