@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from types import ModuleType
-
 from fastapi import APIRouter, FastAPI
 
 from gearshift_hub.control import errors
 from gearshift_hub.control.auth import Callers
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.doorstep import Doorstep
+from gearshift_hub.control.reconcile import jobs as job_loop
 from gearshift_hub.control.routes import (
+    datasets,
+    disks,
     events,
     internal,
     internal_accounts,
+    jobs,
     ledger,
     me,
+    pages,
     plans,
     signin,
     workspaces,
 )
 from gearshift_hub.control.sealing import Sealer
+from gearshift_hub.control.services import datasets as dataset_service
+from gearshift_hub.control.services import disks as disk_service
+from gearshift_hub.control.services import jobs as job_service
 
 API = "/api/v1"
-PLUGGED = (
-    "gearshift_hub.control.services.disks",
-    "gearshift_hub.control.services.datasets",
-    "gearshift_hub.control.services.jobs",
-    "gearshift_hub.control.reconcile.jobs",
-)
-"""Modules with a `plug(ctx)`: they register plan kinds, flows, hooks and loops."""
-ROUTED = (
-    "gearshift_hub.control.routes.disks",
-    "gearshift_hub.control.routes.datasets",
-    "gearshift_hub.control.routes.jobs",
-)
-"""Modules with a `router` below `/api/v1`."""
-PAGES = ("gearshift_hub.control.routes.pages",)
-"""Modules with a `router` directly below `/services/gearshift`."""
 
 
 def plug(ctx: Context) -> None:
-    """Let every part register itself."""
-    for module in _present(PLUGGED):
-        module.plug(ctx)
+    """Let disks, data sets and jobs register their plan kinds, flows, hooks and loops."""
+    for part in (disk_service, dataset_service, job_service, job_loop):
+        part.plug(ctx)
 
 
 def public_app(ctx: Context) -> FastAPI:
@@ -58,13 +47,11 @@ def public_app(ctx: Context) -> FastAPI:
 def public_routes(prefix: str) -> APIRouter:
     """All of them; the tests walk this list."""
     routes, api = APIRouter(), APIRouter(prefix=f"{prefix}{API}")
-    for ours in (me, workspaces, plans, events, ledger):
-        api.include_router(ours.router)
-    for module in _present(ROUTED):
-        api.include_router(module.router)
+    for noun in (me, workspaces, plans, events, ledger, disks, datasets, jobs):
+        api.include_router(noun.router)
     routes.include_router(api)
-    for module in (signin, *_present(PAGES)):
-        routes.include_router(module.router, prefix=prefix)
+    for below_service in (signin, pages):
+        routes.include_router(below_service.router, prefix=prefix)
     return routes
 
 
@@ -84,7 +71,3 @@ def _app(ctx: Context) -> FastAPI:
     errors.install(app)
     app.add_middleware(Doorstep)
     return app
-
-
-def _present(names: tuple[str, ...]) -> list[ModuleType]:
-    return [importlib.import_module(name) for name in names if importlib.util.find_spec(name)]
