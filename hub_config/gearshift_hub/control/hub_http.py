@@ -16,6 +16,9 @@ ASK_S = 10.0
 """For questions. What acts has no limit here: the step's own deadline ends it."""
 AWAY = (502, 503, 504)
 
+MANY = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+"""A start holds its connection until the server is ready; no number of them may keep another call waiting."""
+
 
 class HttpHub:
     """Control's way to the hub, with control's own token; one client for all calls."""
@@ -23,9 +26,11 @@ class HttpHub:
     def __init__(self, hub_api: str, token: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._api = hub_api.rstrip("/")
         self._token = token
-        self._http = httpx.AsyncClient(transport=transport, timeout=ASK_S, trust_env=False)
+        self._http = httpx.AsyncClient(transport=transport, timeout=ASK_S, trust_env=False, limits=MANY)
 
     async def whoami(self, token: str) -> HubUser | None:
+        if not (token.isascii() and token.isprintable()):
+            return None
         answer = await self._send("GET", "/user", token=token)
         if answer.status_code in (401, 403, 404):
             return None

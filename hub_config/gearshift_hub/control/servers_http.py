@@ -18,6 +18,9 @@ from gearshift_hub.control.servers import ServerGoneError
 CONNECT_S = 5.0
 LARGEST_ANSWER = 4 << 20
 
+MANY = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+"""A start holds its connection until the server is ready; no number of them may keep another call waiting."""
+
 
 class HttpServers:
     """The step's own deadline ends whatever takes too long."""
@@ -28,7 +31,7 @@ class HttpServers:
         self._base_url = base_url
         self._state_secret = state_secret
         timeout = httpx.Timeout(None, connect=CONNECT_S)
-        self._http = httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False)
+        self._http = httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False, limits=MANY)
 
     async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]:
         return await self._ask(owner, name, port, "POST", "state/plan", {})

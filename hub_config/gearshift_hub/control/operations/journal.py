@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gearshift.model.errors import fail
@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.operations import OperationRow
-from gearshift_hub.control.steps import Run
+from gearshift_hub.control.steps import Flow, Run
 
 
 def load(session: Session, id: str) -> Run:
@@ -117,8 +117,9 @@ def enter(
     session.add(row)
     _write(row, op)
     session.flush()
-    run = run_of(row)
-    flow = ctx.flows[kind]
+    run, flow = run_of(row), ctx.flows[kind]
+    op = op.model_copy(update={"deadline_at": now + timedelta(seconds=_seconds(flow, run))})
+    _write(row, op)
     (flow.queued if after else flow.begin)(run, session)
     _tell(ctx, session, op)
     return op
@@ -144,6 +145,11 @@ def apply(
         flow.end(run, session)
     _tell(ctx, session, new)
     return new
+
+
+def _seconds(flow: Flow, run: Run) -> float:
+    """What all steps forward may take together; going back may take as long again."""
+    return sum(work.seconds(run) for work in flow.steps.values())
 
 
 def _write(row: OperationRow, op: Operation) -> None:
