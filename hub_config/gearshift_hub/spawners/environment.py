@@ -59,6 +59,7 @@ def server_settings() -> dict[str, Any]:
             "terminals_enabled": True,
         },
         "KernelManager": {"transport": "ipc"},
+        "FileContentsManager": {"files_handler_class": "gearshift.lab.files.PersonFiles"},
         "MappingKernelManager": {"cull_idle_timeout": 0},
         "LabApp": {
             "news_url": None,
