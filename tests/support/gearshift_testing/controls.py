@@ -23,6 +23,7 @@ from gearshift_hub.control.operations import flows, hub_doors, journal
 from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.reconcile import rules, servers
 from gearshift_hub.control.sealing import Sealer
+from gearshift_hub.control.services import accounts
 from gearshift_hub.deployment import Deployment, load
 from gearshift_hub.paths import Home
 from gearshift_hub.scopes import BROWSER, EVERYBODY, PROPOSE, READ
@@ -91,8 +92,7 @@ class Control:
     # -- callers -----------------------------------------------------------------------------------
 
     async def add_person(self, name: str, *, admin: bool = False) -> Person:
-        answer = await self.inside().post("/internal/accounts", json={"name": name, "admin": admin})
-        assert answer.status_code == 201, answer.text
+        await accounts.add(self.ctx, name, admin=admin)
         return self.person(name, admin=admin)
 
     def person(self, name: str, *, admin: bool = False) -> Person:

@@ -82,22 +82,16 @@ class Engine:
 
     async def wait(self, operation: str) -> Operation:
         """The operation once it has ended."""
-        while True:
-            changed = self._event(operation)
-            op = self.read(operation).op
-            if op.state.is_final:
-                self._changed.pop(operation, None)
-                return op
-            await changed.wait()
+        run = await self.until(operation, lambda _run: False)
+        return run.op
 
     async def until(self, operation: str, holds: Callable[[Run], bool]) -> Run:
         """The operation once this holds of it, or once it has ended."""
         while True:
-            changed = self._event(operation)
             run = self.read(operation)
             if holds(run) or run.op.state.is_final:
                 return run
-            await changed.wait()
+            await self._changed.setdefault(operation, asyncio.Event()).wait()
 
     async def past(self, operation: str, step: str) -> Operation:
         """The operation once this step is behind it, or once it has ended."""
@@ -244,17 +238,15 @@ class Engine:
 
     def tell(self, operation: str) -> None:
         """Wake whoever waits for a change of this operation."""
-        self._event(operation).set()
-        self._changed.pop(operation, None)
+        changed = self._changed.pop(operation, None)
+        if changed is not None:
+            changed.set()
 
     def _interrupt(self, operation: str) -> None:
         work = self._work.get(operation)
         if work is not None:
             work.cancel()
         self.tell(operation)
-
-    def _event(self, operation: str) -> asyncio.Event:
-        return self._changed.setdefault(operation, asyncio.Event())
 
 
 def _told(run: Run, step: str, error: Exception) -> GearshiftError:
