@@ -89,6 +89,12 @@ def test_c51_no_endpoint_is_left_out() -> None:
     assert len(LAB) >= 16
 
 
+def test_c51_what_the_server_extension_passes_on_is_there_in_control() -> None:
+    there = {(one.method, shape(one.path)) for one in endpoints.of_control()}
+    passed_on = {(one.method, shape(one.path)) for one in endpoints.of_lab() if "/api/" in one.path}
+    assert passed_on - there == set()
+
+
 @pytest.mark.parametrize("one", CONTROL, ids=lambda one: f"{one.method} {one.path}")
 def test_c51_control_asks_a_cookie_for_its_pages_token(control: Site, one: Endpoint) -> None:
     check(control, one)
@@ -119,6 +125,10 @@ def test_c51_even_before_signing_in_the_address_may_change(running: Running, cor
         elsewhere.cookies = here.cookies
         form = {"username": WHO, "password": PASSWORD, "_xsrf": here.cookies["_xsrf"]}
         assert elsewhere.post(f"{running.url}hub/login", data=form).status_code == 302
+
+
+def shape(path: str) -> str:
+    return re.sub(r"{\w+}", "*", path.removeprefix("/api/v1/").removeprefix("gearshift/api/"))
 
 
 def check(site: Site, one: Endpoint) -> None:
