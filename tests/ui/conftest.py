@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from gearshift_testing import browsing
 from gearshift_testing import running as products
-from gearshift_testing.browsing import Surfer
+from gearshift_testing.browsing import Surfer, Visit
 from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 from playwright.sync_api import Browser, sync_playwright
-
-Visit = Callable[[str], Surfer]
 
 
 @pytest.fixture(scope="session")

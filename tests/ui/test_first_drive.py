@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from gearshift_testing.browsing import SLOW_MS, Lab, Surfer
+from gearshift_testing.browsing import SLOW_MS, Lab, Visit
 from playwright.sync_api import expect
 
 TRAIN = """%%gearshift --nodes 2 --machine sim-1 --name drive
@@ -23,7 +22,7 @@ time.sleep(600)
 """
 
 
-def test_first_drive(visit_site: Callable[[str], Surfer]) -> None:
+def test_first_drive(visit_site: Visit) -> None:
     mei = visit_site("mei")
     lab = mei.start(mei.sign_in(), "drive")
     the_machine_is_told(lab)

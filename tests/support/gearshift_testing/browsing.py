@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,9 +132,9 @@ class Surfer:
         return page
 
     def lab(self, workspace: str) -> Lab:
-        """Another tab on a workspace that runs."""
+        """Another tab on a workspace that runs, with a fresh layout."""
         lab = Lab(self.page(), self.faults)
-        lab.open(f"{self.product.server(self.user, workspace)}lab")
+        lab.open(f"{self.product.server(self.user, workspace)}lab?reset")
         return lab
 
     def page(self) -> Page:
@@ -188,3 +188,7 @@ def axe_source() -> str:
         if file.exists():
             return file.read_text()
     raise AssertionError("axe-core is not there: run `jlpm install` in extensions/jupyterlab-gearshift")
+
+
+Visit = Callable[[str], Surfer]
+"""Gives a person a browser of their own."""

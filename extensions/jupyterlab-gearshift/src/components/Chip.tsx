@@ -68,18 +68,16 @@ export function ToolbarChip(): React.ReactElement | null {
   const running = store.running;
   const open = (): void =>
     running && isSwitch(running) ? run(Commands.switchMachine, { operation: running.id }) : run(Commands.panel);
-  const said = [shown.text, ...shown.more].join(', ');
   return (
     <button
       type="button"
       className={`gs-chip ${shown.tone && shown.tone !== 'idle' ? `gs-${shown.tone}` : ''}`}
-      aria-label={words.t('Machine: {said}', { said })}
-      title={words.t('Machine: {said}', { said })}
+      title={words.t('Machine: {said}', { said: [shown.text, ...shown.more].join(', ') })}
       onClick={open}
     >
       <Icon name={shown.icon} size={14} />
       <span>{shown.text}</span>
-      {shown.use && <Spark className="u" label={words.t('use, last 2 minutes')} spanMs={120_000} />}
+      {shown.use && <Spark className="u" spanMs={120_000} />}
       <span className="gs-num">{shown.more.join(' · ')}</span>
     </button>
   );
@@ -98,7 +96,7 @@ export function StatusText({ open }: { open: () => void }): React.ReactElement |
       type="button"
       className="gs-status"
       aria-haspopup="dialog"
-      aria-label={gearshift.words.t('Machine: {said}', { said: text.join(', ') })}
+      title={gearshift.words.t('Machine: {said}', { said: text.join(', ') })}
       onClick={open}
     >
       <Icon name={shown.icon} size={14} />

@@ -18,7 +18,9 @@ export function openRowMenu(commands: CommandRegistry, actions: RowAction[], at:
     }
   }
   const { left, bottom } = at.getBoundingClientRect();
-  menu.aboutToClose.connect(() => at.focus());
+  const held = document.activeElement;
+  const back = held instanceof HTMLElement && at.contains(held) ? held : at;
+  menu.aboutToClose.connect(() => back.focus());
   menu.open(left, bottom);
 }
 

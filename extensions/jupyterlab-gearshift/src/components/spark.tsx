@@ -10,7 +10,8 @@ const HEIGHT = 24;
 const SPAN_MS = 10 * 60_000;
 const LEAST_MS = 30_000; // the line fills the width from here on
 
-export function Spark(props: { className: string; label: string; spanMs?: number }): React.ReactElement | null {
+/** Without a label it is decoration beside the figure it draws. */
+export function Spark(props: { className: string; label?: string; spanMs?: number }): React.ReactElement | null {
   const { meters } = useGearshift();
   React.useEffect(() => meters.watch(), [meters]);
   const readings = useSignal(meters.changed, () => meters.readings);
@@ -24,8 +25,9 @@ export function Spark(props: { className: string; label: string; spanMs?: number
       className={`gs-spark ${props.className}`}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
-      role="img"
+      role={props.label ? 'img' : undefined}
       aria-label={props.label}
+      aria-hidden={props.label ? undefined : true}
     >
       <path className="a" d={`${line} V${HEIGHT} H${start(readings, span)} Z`} />
       <path className="l" d={line} />

@@ -78,8 +78,6 @@ function build(gearshift: IGearshift, folds: Folds): SidePanel {
   panel.addClass('gs-sidepanel');
   panel.title.icon = gateIcon;
   panel.title.caption = 'Gearshift';
-  panel.node.setAttribute('role', 'region');
-  panel.node.setAttribute('aria-label', 'Gearshift');
   const bar = rootWidget(gearshift, React.createElement(PanelBar), 'gs-bar-host');
   bar.addClass('gs-bar-host');
   panel.toolbar.addItem('gearshift', bar);

@@ -88,7 +88,7 @@ function Use({ machine }: { machine: CatalogMachine | null }): React.ReactElemen
         {metrics.error && !value && store.state.contact.state !== 'offline' ? (
           <p className="gs-small gs-muted">{metrics.error.sentence(words.language)}</p>
         ) : (
-          <Meters metrics={value} gpus={gpus} />
+          <Meters metrics={value} gpus={gpus} memory={machine?.memory_bytes ?? null} />
         )}
       </div>
     </>
@@ -111,14 +111,16 @@ function NoGpu({ machine, gpus }: { machine: CatalogMachine | null; gpus: Gpu[] 
   );
 }
 
-function Meters({ metrics, gpus }: { metrics: Metrics | null; gpus: Gpu[] }): React.ReactElement {
+/** `memory` is what the machine has by its catalog; a box that sets no limit does not say. */
+function Meters(props: { metrics: Metrics | null; gpus: Gpu[]; memory: number | null }): React.ReactElement {
+  const { metrics, gpus } = props;
   const { words } = useGearshift();
   const format = useFormat();
   const share = (used: number | null, whole: number | null): [number | null, string | null] =>
     used === null || !whole ? [null, null] : [(used / whole) * 100, format.bytesOf(used, whole)];
   const use = mean(gpus.map(gpu => gpu.percent));
   const [vram, vramText] = share(sum(gpus.map(gpu => gpu.memory_bytes)), sum(gpus.map(gpu => gpu.memory_limit_bytes)));
-  const [ram, ramText] = share(metrics?.memory_bytes ?? null, metrics?.memory_limit_bytes ?? null);
+  const [ram, ramText] = share(metrics?.memory_bytes ?? null, metrics?.memory_limit_bytes ?? props.memory);
   const cpu = metrics?.cpu_percent ?? null;
   const unread = words.t('not reported here');
   return (

@@ -118,10 +118,10 @@ function Offline(): React.ReactElement | null {
     <div style={{ padding: '10px 12px' }} className="gs-stack">
       <Note
         icon="offline"
-        more={words.t('Figures below are from {time}. Trying again in {t}.', {
-          time: since,
-          t: format.duration(wait)
-        })}
+        more={[
+          words.t('Figures below are from {time}.', { time: since }),
+          wait > 0 ? words.t('Trying again in {t}.', { t: format.duration(wait) }) : words.t('Trying again.')
+        ].join(' ')}
       >
         {words.t('No contact with Gearshift since {time}. Your kernel and jobs keep running.', { time: since })}
       </Note>

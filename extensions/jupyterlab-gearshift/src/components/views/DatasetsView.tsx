@@ -233,7 +233,7 @@ function Facts({ status, path }: { status: DatasetStatus; path: string }): React
       <dt>{words.t('Licence')}</dt>
       <dd>
         {card.licence}{' '}
-        <a href={card.licence_url} target="_blank" rel="noreferrer" style={{ color: 'var(--gs-info)' }}>
+        <a href={card.licence_url} target="_blank" rel="noreferrer" className="gs-out">
           {words.t('text')}
         </a>
       </dd>
