@@ -86,6 +86,11 @@ _NAMES = {
 _PEOPLE = {
     "unauthenticated": ErrorKind(401, "Sign in again to go on.", "请重新登录后继续。"),
     "wrong_sign_in": ErrorKind(401, "Name or password is wrong.", "名称或密码不正确。"),
+    "too_many_attempts": ErrorKind(
+        429,
+        "Too many people are signing in right now. Try again in {seconds} s.",
+        "当前登录请求过多。请在 {seconds} 秒后重试。",
+    ),
     "wrong_code": ErrorKind(
         401,
         "This code is wrong or was used already. Your admin can give you a new one.",

@@ -27,6 +27,7 @@ from gearshift_hub.control.sealing import Sealer
 from gearshift_hub.control.services import datasets as dataset_service
 from gearshift_hub.control.services import disks as disk_service
 from gearshift_hub.control.services import jobs as job_service
+from gearshift_hub.control.services.sign_in import Hashing
 
 API = "/api/v1"
 
@@ -68,6 +69,7 @@ def _app(ctx: Context) -> FastAPI:
     app.state.ctx = ctx
     app.state.callers = Callers()
     app.state.sealer = Sealer(ctx.secret)
+    app.state.hashing = Hashing()
     errors.install(app)
     app.add_middleware(Doorstep)
     return app

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import secrets
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from gearshift.model.record import Record
 from pydantic import SecretStr
 
 from gearshift_hub.control.auth import context
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.services import accounts, people
+from gearshift_hub.control.services import accounts, people, sign_in
 from gearshift_hub.control.services.people import Account
+from gearshift_hub.control.services.sign_in import Hashing
 
 router = APIRouter(prefix="/internal/accounts", tags=["accounts"])
 
@@ -67,6 +68,12 @@ class Balance(Record):
     balance_nano: int
 
 
+async def hashing_of(request: Request) -> Hashing:
+    hashing = request.app.state.hashing
+    assert isinstance(hashing, Hashing)
+    return hashing
+
+
 @router.get("")
 async def list_accounts(ctx: Context = Depends(context)) -> list[Account]:
     """Everybody who is not deleted."""
@@ -81,23 +88,24 @@ async def add_account(asked: NewAccount, ctx: Context = Depends(context)) -> Cod
 
 
 @router.post("/verify")
-async def verify(asked: SignIn, ctx: Context = Depends(context)) -> Verdict:
+async def verify(
+    asked: SignIn, ctx: Context = Depends(context), hashing: Hashing = Depends(hashing_of)
+) -> Verdict:
     """Whether the password is theirs; raises `wrong_sign_in` or `disabled_user`."""
-    password = asked.password.get_secret_value()
-    with ctx.db.transaction() as session:
-        if people.needs_code(session, asked.name, password):
-            return Verdict(ok=False, name=asked.name, needs_activation=True)
-        row = people.verify(session, asked.name, password)
-        return Verdict(ok=True, name=row.name, admin=row.admin)
+    row = await sign_in.verify(ctx, hashing, asked.name, asked.password.get_secret_value())
+    if row is None:
+        return Verdict(ok=False, name=asked.name, needs_activation=True)
+    return Verdict(ok=True, name=row.name, admin=row.admin)
 
 
 @router.post("/activate")
-async def activate(asked: Activation, ctx: Context = Depends(context)) -> Verdict:
+async def activate(
+    asked: Activation, ctx: Context = Depends(context), hashing: Hashing = Depends(hashing_of)
+) -> Verdict:
     """Set the password with the one-time code."""
-    with ctx.db.transaction() as session:
-        people.activate(session, asked.name, asked.code.get_secret_value(), asked.password.get_secret_value())
-        row = people.get(session, asked.name)
-        return Verdict(ok=True, name=row.name, admin=row.admin)
+    code, password = asked.code.get_secret_value(), asked.password.get_secret_value()
+    row = await sign_in.activate(ctx, hashing, asked.name, code, password)
+    return Verdict(ok=True, name=row.name, admin=row.admin)
 
 
 @router.post("/{name}/reset")

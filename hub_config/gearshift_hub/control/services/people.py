@@ -100,8 +100,8 @@ def reset(session: Session, name: str) -> str:
     return code
 
 
-def activate(session: Session, name: str, code: str, password: str) -> None:
-    """Set the password with the one-time code, which is used up by that."""
+def check_code(session: Session, name: str, code: str) -> AccountRow:
+    """The row whose one-time code this is; raises `wrong_code` or `disabled_user`."""
     row = session.get(AccountRow, name)
     expected = row.code_hash if row is not None and row.deleted_at is None else None
     if not hmac.compare_digest(_code_hash(name, code), expected or "none"):
@@ -109,22 +109,47 @@ def activate(session: Session, name: str, code: str, password: str) -> None:
     assert row is not None
     if row.disabled:
         raise fail("disabled_user", field="name", value=name)
+    return row
+
+
+def check_new_password(password: str) -> None:
     if len(password) < PASSWORD_MINIMUM:
         raise fail("bad_password", field="password", minimum=PASSWORD_MINIMUM)
-    row.password_hash, row.code_hash = _hasher.hash(password), None
 
 
-def verify(session: Session, name: str, password: str) -> AccountRow:
-    """The account, if the password is theirs; an unknown name takes as long to refuse as a wrong password."""
+def hash_password(password: str) -> str:
+    """Slow on purpose: not to be called in the event loop."""
+    return _hasher.hash(password)
+
+
+def activate(session: Session, name: str, code: str, hashed: str) -> AccountRow:
+    """Put the password in the place of the one-time code."""
+    row = check_code(session, name, code)
+    row.password_hash, row.code_hash = hashed, None
+    return row
+
+
+def stored_hash(session: Session, name: str) -> str | None:
+    """The hash of this person's password; None for nobody and for who has none."""
     row = session.get(AccountRow, name)
-    known = row is not None and row.deleted_at is None and row.password_hash is not None
-    stored = row.password_hash if row is not None and known and row.password_hash else _dummy_hash()
-    if not _matches(stored, password) or row is None or not known:
+    return row.password_hash if row is not None and row.deleted_at is None else None
+
+
+def check_password(stored: str | None, password: str) -> str | None:
+    """The hash to keep if the password is right, else None; slow on purpose, as slow where there is no such person."""
+    if not _matches(stored or _dummy_hash(), password) or stored is None:
+        return None
+    return _hasher.hash(password) if _hasher.check_needs_rehash(stored) else stored
+
+
+def signed_in(session: Session, name: str, stored: str | None, kept: str | None) -> AccountRow:
+    """The account, if `check_password` found the password right and it is still theirs; else `wrong_sign_in`."""
+    row = session.get(AccountRow, name)
+    if row is None or row.deleted_at is not None or kept is None or row.password_hash != stored:
         raise fail("wrong_sign_in")
     if row.disabled:
         raise fail("disabled_user", field="name", value=name)
-    if _hasher.check_needs_rehash(stored):
-        row.password_hash = _hasher.hash(password)
+    row.password_hash = kept
     return row
 
 
