@@ -34,7 +34,7 @@ class Site:
         context = await self.chromium.new_context(java_script_enabled=script, locale="en-US")
         await self.sign_in(context)
         page = await context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         await page.goto(f"{self.url}{path}")
         return page
 
