@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from gearshift_hub.control.services.plans import KEPT_OF_ONE_PERSON
 from gearshift_hub.scopes import PROPOSE, READ
 from gearshift_testing.controls import ON_SQLITE, Control, Person
 
@@ -214,3 +215,16 @@ async def test_a_limit_on_workspaces_holds(control: Control, alice: Person) -> N
 def _code(answer: Any) -> str | None:
     body = answer.json()
     return (body.get("error") or {}).get("code")
+
+
+async def test_code_that_asks_for_plans_without_end_keeps_only_its_newest(
+    control: Control, alice: Person, bob: Person
+) -> None:
+    of_bob = await bob.plan("start", name="work", spec=SPEC)
+    first = await alice.plan("start", name="work", spec=SPEC)
+    for _ in range(KEPT_OF_ONE_PERSON):
+        await control.clock.advance(0.001)
+        last = await alice.plan("start", name="work", spec=SPEC)
+    assert _code(await alice.confirm(first)) == "plan_unknown"
+    assert (await alice.confirm(last)).status_code == 202
+    assert (await bob.confirm(of_bob)).status_code == 202

@@ -22,7 +22,7 @@ from gearshift.model.errors import fail
 from gearshift.model.record import Input, Instant, Record
 from gearshift.model.units import format_money
 from pydantic import BaseModel
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
@@ -30,6 +30,8 @@ from gearshift_hub.control.db.plans import PlanRow
 
 MOVING = frozenset({"seconds", "bytes", "free", "balance_nano", "balance_after_nano"})
 FORGOTTEN_AFTER = timedelta(days=1)
+KEPT_OF_ONE_PERSON = 200
+"""Code that asks without end fills no database."""
 
 
 class Confirmation(Input):
@@ -96,6 +98,10 @@ async def issue(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> Plan:
     with ctx.db.transaction() as session:
         session.execute(delete(PlanRow).where(PlanRow.expires_at < now - FORGOTTEN_AFTER))
         session.add(row)
+        session.flush()
+        newest_first = select(PlanRow.id).where(PlanRow.user == actor.name).order_by(PlanRow.issued_at.desc())
+        too_many = list(session.scalars(newest_first.offset(KEPT_OF_ONE_PERSON)))
+        session.execute(delete(PlanRow).where(PlanRow.id.in_(too_many)))
     return _plan(row)
 
 
