@@ -9,7 +9,7 @@ from contextlib import closing
 
 import httpx
 import pytest
-from gearshift_testing import endpoints
+from gearshift_testing import endpoints, submitting
 from gearshift_testing.driving import Driver
 from gearshift_testing.evidence import home_of, write_server_config
 from gearshift_testing.running import Running
@@ -64,6 +64,24 @@ def answer(self, request, **more):
     ours = "/gearshift/" in request.path and mode.exists()
     return self.get_handler_delegate(request, Own) if ours else find(self, request, **more)
 tornado.web.Application.find_handler = answer
+"""
+OWN_FIGURES = """
+import os, time
+out = os.path.abspath(os.path.dirname(os.readlink("/proc/self/fd/1")) + "/../..")
+STATUS = [b"[" * 500_000, b'{"state": "failed", "reason": "lost", "ended_at": "9999-12-31T23:59:59-14:00"}',
+    b'{"state": "running", "attempt": -5, "ranks": [{"rank": -1, "node": 0, "state": "x"}]}',
+    b'{"state": "running", "note": "\\ud800", "attempt": ' + b"9" * 400 + b"}",
+    b'{"state": "running", "checkpoint_step": ' + b"9" * 100 + b"}"]
+FIGURES = b'{"step": 1, "loss": NaN}\\n{"step": 1e400}\\n{"step": ' + b"9" * 300 + b"}\\n" + b"[" * 100_000 + b"\\n"
+os.makedirs(out + "/metrics", exist_ok=True)
+for status in STATUS:
+    for _ in range(20):
+        with open(out + "/aside", "wb") as file:
+            file.write(status)
+        os.rename(out + "/aside", out + "/status.json")
+        with open(out + "/metrics/rank-0.jsonl", "ab") as file:
+            file.write(FIGURES)
+        time.sleep(0.02)
 """
 ANSWERS = (
     "list", "text", "no number", "half a character", "a number of kernels", "odd kernels", "deep", "an odd error",
@@ -141,3 +159,22 @@ def test_a_server_that_answers_rubbish_harms_nobody_but_its_owner(running: Runni
     assert b"Traceback" not in log.read_bytes()[before:]
     mode.unlink()
     eve.stop(NAME)
+
+
+def test_a_job_whose_own_figures_are_rubbish_holds_up_no_other_job(running: Running) -> None:
+    eve, mia, log = (
+        Driver(running, "eve-figures"),
+        Driver(running, "mia-figures"),
+        running.home.logs / "control.log",
+    )
+    before = log.stat().st_size
+    hostile = submitting.submit(eve, OWN_FIGURES)
+    plain = submitting.submit(mia, "print('done')")
+    assert submitting.ended(mia, plain)["state"] == "succeeded"
+    while eve.get(f"jobs/{hostile}")["state"] not in submitting.ENDED:
+        for path in ("jobs", f"jobs/{hostile}/metrics", f"jobs/{hostile}/logs"):
+            assert eve.call("GET", path).status_code == 200
+    ended = eve.get(f"jobs/{hostile}")
+    assert ended["cost_nano"] > 0
+    assert b"Traceback" not in log.read_bytes()[before:]
+    assert running.internal("GET", "ledger/verify")["ok"]

@@ -127,3 +127,9 @@ def test_a_time_without_a_zone_is_refused() -> None:
         to_iso(datetime(2026, 1, 1))
     with pytest.raises(ValueError, match="zone"):
         from_iso("2026-01-01T00:00:00")
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_there_is_not_in_utc_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no time in UTC"):
+        from_iso(text)

@@ -62,7 +62,7 @@ class JobLoop:
             self._give_turns()
         for id in self._live():
             if id not in self.starting:
-                await self._look(id)
+                await self._look_alone(id)
         return self._pause()
 
     async def shut_down(self) -> None:
@@ -158,6 +158,13 @@ class JobLoop:
                 self.starting[id] = asyncio.create_task(self._start(id))
 
     # -- watching and ending --------------------------------------------------------------------
+
+    async def _look_alone(self, id: str) -> None:
+        """A fault with one person's job keeps nobody else's from being looked at."""
+        try:
+            await self._look(id)
+        except Exception:
+            log.exception("job %s could not be looked at", id)
 
     async def _look(self, id: str) -> None:
         ending = await self._watch.look(id)
