@@ -62,9 +62,9 @@ def visitors(product: Running, browser: Browser) -> Iterator[Visit]:
 
     yield visit
     for context, person in open_now:
+        context.__exit__(None, None, None)
         driver = Driver(product, person.user)
         for workspace in driver.get("workspaces"):
             if workspace["state"] != "stopped":
                 driver.stop(workspace["name"])
-        context.__exit__(None, None, None)
         assert person.faults == []

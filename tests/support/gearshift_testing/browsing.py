@@ -66,7 +66,7 @@ class Lab:
     def command(self, label: str) -> None:
         """Run a command from the palette, by the keyboard."""
         self.page.keyboard.press("Control+Shift+C")
-        self.page.get_by_role("textbox", name="SEARCH").fill(label)
+        self.page.locator(".lm-CommandPalette-input").fill(label)
         self.page.locator(".lm-CommandPalette-item", has_text=label).first.wait_for()
         self.page.keyboard.press("Enter")
 

@@ -107,7 +107,7 @@ export class SwitchNotice {
     const { store, words } = this._gearshift;
     const { state } = store.state.contact;
     if (this._was === 'offline' && state === 'online') {
-      this._notifier.info(words.t('Back online. Nothing was missed.'));
+      this._notifier.info(words.t('Back online. Nothing was missed.'), { autoClose: 5000 });
     }
     this._was = state;
   };

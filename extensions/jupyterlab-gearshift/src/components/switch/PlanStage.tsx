@@ -3,6 +3,7 @@
 import * as React from 'react';
 
 import type { CatalogMachine, SwitchFigures } from '../../api/answers.js';
+import type { Words } from '../../i18n.js';
 import { Icon } from '../../icons.js';
 import type { BusyWay, Stage, SwitchFlow } from '../../models/switchflow.js';
 import { lostOf, rowsOf } from '../../models/variables.js';
@@ -173,11 +174,18 @@ function Facts({ figures }: { figures: SwitchFigures }): React.ReactElement {
       <Fact label={words.t('Availability')} note={words.t('reserved before anything stops')}>
         {words.t('{free} of {total} free', { ...availability })}
       </Fact>
-      <Fact label={words.t('If a step fails')} note={figures.rollback === 'frozen' ? words.t('the old machine is only paused') : words.t('what was saved is loaded again')}>
+      <Fact label={words.t('If a step fails')} note={safety(words, figures)}>
         {words.t('you go on where you were')}
       </Fact>
     </div>
   );
+}
+
+function safety({ t }: Words, { mode, rollback }: SwitchFigures): string {
+  if (mode === 'live') {
+    return t('nothing is stopped');
+  }
+  return rollback === 'frozen' ? t('the old machine is only paused') : t('what was saved is loaded again');
 }
 
 function Fact(props: { label: string; note: string; children: React.ReactNode }): React.ReactElement {
