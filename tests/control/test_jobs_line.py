@@ -285,6 +285,27 @@ async def test_ranks_that_do_not_come_up_in_time_give_the_nodes_back_without_a_c
     assert jobs.held() == 0
 
 
+@pytest.mark.parametrize("said", [None, {"state": "starting", "ranks": []}])
+async def test_a_gang_that_computes_while_its_files_say_it_starts_is_charged_from_its_start(
+    jobs: Jobs, backend: FakeJobs, control: Control, alice: Person, said: dict[str, Any] | None
+) -> None:
+    id = await jobs.submit(alice)
+    await jobs.turn()
+    await jobs.turn()
+    gang = backend.gangs[id]
+    gang.status, gang.cpu_seconds = said, 9.0
+    await control.clock.advance(30)
+    await jobs.turn()
+    assert (await jobs.job(alice, id))["state"] == "starting"
+    gang.cpu_seconds = 11.0
+    await jobs.turn()
+    assert (await jobs.job(alice, id))["state"] == "running"
+    await control.clock.advance(30)
+    gang.alive, gang.exit_code = False, 0
+    await jobs.turn()
+    assert (await jobs.job(alice, id))["cost_nano"] == 16_666_667
+
+
 async def test_a_killed_control_finds_its_gangs_again_and_closes_what_ended_meanwhile(
     jobs: Jobs, backend: FakeJobs, control: Control, alice: Person
 ) -> None:

@@ -42,12 +42,16 @@ class Placement:
 
 @dataclass(frozen=True)
 class Seen:
-    """A job as it is observed. `status` is what its supervisor wrote last; `beat` changes while that one lives."""
+    """A job as it is observed. `status` is what its supervisor wrote last; `beat` changes while that one lives.
+
+    `cpu_seconds` is what the whole gang has used, by the box's own measure; None is unknown.
+    """
 
     alive: bool
     exit_code: int | None = None
     status: Mapping[str, Any] | None = None
     beat: float = 0.0
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)

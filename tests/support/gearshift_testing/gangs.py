@@ -17,6 +17,7 @@ from gearshift.model.launch import Person, ProcessLimits
 from gearshift.train.bundle import Bundle, Code
 from gearshift_hub.backends.jobs import JobBackend, JobNotStartedError, Page, Placement, Seen
 from gearshift_hub.backends.local.jobs import LocalJobs
+from gearshift_hub.backends.local.processes import Usage
 from gearshift_hub.control.db.jobs import JobRow
 from gearshift_hub.control.reconcile.jobs import JobLoop
 from gearshift_hub.control.services import jobs as job_service
@@ -74,6 +75,9 @@ class DirectTrees:
     def exit_code(self, tree: str) -> int | None:
         return self.processes[tree].poll() if tree in self.processes else None
 
+    def usage(self, tree: str) -> Usage:
+        return Usage(None, None, None, int(self.alive(tree)))
+
     def stop(self, tree: str, grace_s: float) -> None:
         if self.alive(tree):
             self.processes[tree].terminate()
@@ -104,6 +108,7 @@ class FakeGang:
     exit_code: int | None = None
     status: dict[str, Any] | None = None
     beat: float = 0.0
+    cpu_seconds: float = 0.0
 
     def runs(self) -> None:
         size = self.placement.spec.world_size
@@ -150,7 +155,7 @@ class FakeJobs(JobBackend):
         gang = self.gangs.get(job)
         if gang is None:
             return Seen(alive=False)
-        return Seen(gang.alive, gang.exit_code, gang.status, gang.beat)
+        return Seen(gang.alive, gang.exit_code, gang.status, gang.beat, gang.cpu_seconds)
 
     def stop(self, job: str, tree: str, grace_seconds: float) -> None:
         self.stopped.append(job)

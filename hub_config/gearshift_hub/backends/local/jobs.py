@@ -28,7 +28,7 @@ from gearshift_hub.paths import Home
 
 from . import job_files
 from .job_operators import Operators
-from .processes import StartRefused, Trees
+from .processes import StartRefused, Trees, Usage
 
 JOB_ID = re.compile(r"job-[0-9a-f]{8,32}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -57,6 +57,8 @@ class GangTrees(Protocol):
     def alive(self, tree: str) -> bool: ...
 
     def exit_code(self, tree: str) -> int | None: ...
+
+    def usage(self, tree: str) -> Usage: ...
 
     def stop(self, tree: str, grace_s: float) -> None: ...
 
@@ -140,7 +142,8 @@ class LocalJobs:
         alive = self._trees.alive(tree)
         status = job_files.page(root, "status.json", 0, STATUS_LIMIT)
         beat = job_files.changed_at(root, "status.json")
-        return Seen(alive, None if alive else self._trees.exit_code(tree), _parsed(status), beat)
+        used = self._trees.usage(tree).cpu_seconds if alive else None
+        return Seen(alive, None if alive else self._trees.exit_code(tree), _parsed(status), beat, used)
 
     def trees(self) -> Sequence[str]:
         return [name for name in self._trees.names() if JOB_ID.match(name)]

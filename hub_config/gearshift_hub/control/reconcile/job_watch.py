@@ -22,6 +22,8 @@ from gearshift_hub.control.services import job_records, job_status, jobs, leases
 from gearshift_hub.control.services.job_status import Said
 
 MONEY_SECONDS = 5.0
+COMPUTES_SECONDS = 10.0
+"""Of processor time: no supervisor uses that much before its ranks run."""
 ROUGH = ((3600.0, 5.0), (600.0, 2.0), (0.0, 1.0))
 """Seconds a job has run -> seconds between two events that only say *there is more to read*."""
 
@@ -60,6 +62,7 @@ class Watch:
                 self._over(session, row, seen, said)
                 return None
             self._running(session, row, seen.status or {}, said)
+            self._computing(session, row, seen)
             if row.ending is None:
                 row.ending = self._must_end(session, row, seen)
             return self._grace(row) if row.ending is not None else None
@@ -98,6 +101,15 @@ class Watch:
         elif changed:
             row.note = said.note or row.note
             job_records.tell(self._ctx, session, row)
+
+    def _computing(self, session: Session, row: JobRow, seen: Seen) -> None:
+        """Its files say that it starts, or say nothing, and yet it computes: the files are its submitter's, so the
+        box's own measure counts. What was used so far is charged as well.
+        """
+        if JobState(row.state) is not JobState.STARTING or (seen.cpu_seconds or 0.0) < COMPUTES_SECONDS:
+            return
+        self._charge(session, row, row.started_at or self._ctx.clock.now())
+        job_records.change(self._ctx, session, row, JobState.RUNNING, note="")
 
     def _charge(self, session: Session, row: JobRow, at: datetime) -> None:
         row.running_at = at
