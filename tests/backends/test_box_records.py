@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterator
@@ -166,6 +167,7 @@ def test_a_new_home_is_closed_and_has_a_name_for_git(home: Home) -> None:
     assert folder.stat().st_mode & 0o7777 == 0o700
     assert folder.stat().st_uid == person.uid
     config = (folder / ".gitconfig").read_text()
+    assert json.loads((folder / "first-drive.ipynb").read_text())["cells"]
     assert 'name = "Ann the [core] B"\n' in config
     assert config.count("[") == 2
     assert [entry for entry in home.homes.iterdir() if entry.name.startswith(".")] == []

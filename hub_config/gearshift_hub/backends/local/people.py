@@ -14,6 +14,7 @@ from gearshift_hub.paths import Home
 
 from . import names
 
+TUTORIAL = "01-first-drive.ipynb"
 LOWEST_UID = 1000
 """Below it are the box's own accounts; nobody's code ever runs as one of them."""
 
@@ -59,9 +60,7 @@ def _make_home(folder: Path, person: Person) -> None:
 def _fill(folder: Path, person: Person) -> None:
     git_name = " ".join(person.name.split()).replace('"', "").replace("\\", "")
     (folder / ".gitconfig").write_text(f'[user]\n\tname = "{git_name}"\n\temail = {person.slug}@localhost\n')
-    tutorials = sorted(data.path("notebooks").glob("*tutorial*.ipynb"))
-    for tutorial in tutorials[:1]:
-        shutil.copyfile(tutorial, folder / "tutorial.ipynb")
+    shutil.copyfile(data.path("notebooks") / TUTORIAL, folder / "first-drive.ipynb")
 
 
 def _give(folder: Path, person: Person) -> None:
