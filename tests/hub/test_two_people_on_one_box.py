@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: two people with uids"),
 ]
 
-NEEDLE = "only-mia-may-read-"
+NEEDLE = f"only-mia-may-read-{secrets.token_hex(8)}-"
 PLACES = ("home", "disk", "variable", "job-log", "result")
 
 SEARCH = """
@@ -130,8 +131,8 @@ def two(running: Running) -> Iterator[Two]:
 
 
 def test_no_file_of_the_box_tells_one_person_what_another_has(two: Two) -> None:
-    home, secrets = two.product.home, two.product.home.secrets()
-    needles = [NEEDLE, server_token(two.mia, "work"), two.product.sign_in("mia"), *vars(secrets).values()]
+    home, held = two.product.home, two.product.home.secrets()
+    needles = [NEEDLE, server_token(two.mia, "work"), two.product.sign_in("mia"), *vars(held).values()]
     tops = [str(home.root), str(home.runtime), "/tmp", "/dev/shm", "/proc", "/run", str(home.root.parent)]
     read, found = two.run(SEARCH.format(needles=[needle[::-1] for needle in needles], tops=tops))
     assert found == []

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from gearshift.model.job import EndReason, FirstFailure, JobSpec, RankState, RankStatus
 from gearshift.model.record import Instant, Record
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 LINES, LINE_CHARS, TEXT_CHARS = 60, 400, 2000
+
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+"""As large as every reader of JSON takes."""
 
 
 class SaidFailure(Record):
     """The first failure as the supervisor wrote it."""
 
-    rank: int
-    node: int
+    rank: Count
+    node: Count
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""
@@ -29,8 +33,8 @@ class SaidFailure(Record):
 class SaidRank(Record):
     """One rank as the supervisor wrote it."""
 
-    rank: int
-    node: int
+    rank: Count
+    node: Count
     state: str
     exit_code: int | None = None
     signal: int | None = None
@@ -42,11 +46,11 @@ class Said(Record):
     state: str = "starting"
     reason: str | None = None
     note: str = ""
-    attempt: int = 0
+    attempt: Count = 0
     exit_code: int | None = None
     ranks: tuple[SaidRank, ...] = ()
     first_failure: SaidFailure | None = None
-    checkpoint_step: int | None = None
+    checkpoint_step: Count | None = None
     ended_at: Instant | None = None
 
 
