@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pwd
 import shutil
@@ -15,6 +16,7 @@ from urllib.parse import quote
 import psycopg
 
 READY_S = 30.0
+PR_SET_PDEATHSIG = 1
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
 
 
@@ -48,6 +50,7 @@ class Postgres:
             stdout=(self.folder / "log").open("wb"),
             stderr=subprocess.STDOUT,
             user=self._uid,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - one prctl; a killed test run leaves no server
         )
         self._wait()
         return self
@@ -84,6 +87,11 @@ class Postgres:
     def _run(self, command: list[str]) -> None:
         program = [str(binaries() / command[0]), *command[1:]]
         subprocess.run(program, check=True, capture_output=True, user=self._uid, cwd=self.folder)
+
+
+def _end_with_parent() -> None:
+    """After the uid has changed, which would undo it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 def _uid() -> int | None:
