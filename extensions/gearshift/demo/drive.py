@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gearshift.client import Caps, Client
 from gearshift.demo import cells
@@ -51,7 +51,7 @@ class Drive:
     """One run; `client` acts as the person."""
 
     client: Client
-    token: str
+    token: str = field(repr=False)
     workspace: str
     server_url: str
     table: Table

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gearshift import signin
@@ -27,7 +27,7 @@ class Place:
 
     url: str
     name: str
-    password: str
+    password: str = field(repr=False)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +22,8 @@ class Place:
 
     url: str
     """The deployment's address, as `Client` takes it."""
-    token: str
-    spend_token: str | None = None
+    token: str = field(repr=False)
+    spend_token: str | None = field(default=None, repr=False)
     workspace: str | None = None
     machine: str | None = None
     image: str | None = None

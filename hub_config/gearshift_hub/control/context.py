@@ -79,9 +79,9 @@ class Context:
     base_url: str
     control_url: str
     """Where workspaces on this box reach control, without a slash at the end."""
-    secret: str
+    secret: str = field(repr=False)
     """Signs tickets and cookies."""
-    state_secret: str
+    state_secret: str = field(repr=False)
     """Saved kernel state is signed with keys made from it."""
     db: Database
     clock: Clock
