@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from gearshift_hub import data
 from gearshift_hub.backends.local import capabilities, firewall, inventory, names
 from gearshift_hub.backends.local.cards import Card, Cards, read_cards
 from gearshift_hub.backends.local.cgroups import Hierarchies
@@ -186,20 +187,20 @@ CARDS = Cards((Card(0, "GPU-0", "A", 48 << 30), Card(1), Card(2, "GPU-2", "A", 4
 
 
 def test_cards_are_added_to_a_pool_of_real_chips_and_never_to_simulated_ones() -> None:
-    single = load(Path(inventory.__file__).parents[3] / "deployments" / "single-gpu-box.toml")
+    single = load(data.path("deployments/single-gpu-box.toml"))
     pool = inventory.pools(single, CARDS)[0]
     assert [(device.id, device.uuid, device.simulated) for device in pool.devices] == [
         ("nvidia0", "GPU-0", False),
         ("nvidia2", "GPU-2", False),
     ]
-    embedded = load(Path(inventory.__file__).parents[3] / "gearshift.toml")
+    embedded = load(data.path("gearshift.toml"))
     devices = inventory.pools(embedded, CARDS)[0].devices
     assert [device.id for device in devices] == ["d0", "d1", "d2", "d3"]
     assert all(device.simulated and device.uuid is None for device in devices)
 
 
 def test_auto_is_what_the_box_has_with_something_left_for_itself() -> None:
-    embedded = load(Path(inventory.__file__).parents[3] / "gearshift.toml")
+    embedded = load(data.path("gearshift.toml"))
     pool = inventory.pools(embedded, Cards())[0]
     assert pool.cores_milli == 4 * 1000 * len(os.sched_getaffinity(0))
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
