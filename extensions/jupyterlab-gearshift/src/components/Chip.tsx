@@ -5,7 +5,7 @@ import * as React from 'react';
 import { Icon, type IconName } from '../icons.js';
 import { isSwitch, tookSeconds } from '../models/operations.js';
 import { Commands, type IGearshift, type Settings } from '../tokens.js';
-import { useContact, useFormat, useGearshift, useNow, usePart, useRun, useSignal, useStore } from './context.js';
+import { useFormat, useGearshift, useNow, useOffline, usePart, useRun, useSignal, useStore } from './context.js';
 import type { Tone } from './parts.js';
 import { useMachine } from './panel/Machine.js';
 import { Spark, useUse } from './spark.js';
@@ -24,7 +24,7 @@ interface Shown {
 function useShown(parts: Settings['status']): Shown | null {
   const { words } = useGearshift();
   const format = useFormat();
-  const contact = useContact();
+  const contact = useOffline();
   const workspace = usePart('machine').value;
   const balance = useStore(state => state.me.value?.balance_nano ?? null);
   const machine = useMachine(workspace?.spec.machine);
@@ -36,7 +36,7 @@ function useShown(parts: Settings['status']): Shown | null {
     return null;
   }
   const name = words.pick(machine?.title) || workspace.spec.machine;
-  if (contact.state === 'offline') {
+  if (contact) {
     const since = contact.last === null ? '' : format.moment(contact.last);
     return { icon: 'offline', text: name, more: [words.t('offline since {time}', { time: since })], use: false };
   }

@@ -76,10 +76,18 @@ export function useContact(): Contact {
   return useStore(state => state.contact);
 }
 
+/** No contact, and that is not because the workspace was stopped, which ends this page's credential too. */
+export function useOffline(): Extract<Contact, { state: 'offline' }> | null {
+  return useStore(state => {
+    const stopped = state.machine.value?.state === 'stopped';
+    return state.contact.state === 'offline' && !stopped ? state.contact : null;
+  });
+}
+
 /** Why what spends or destroys cannot be pressed now; null when it can. */
 export function useClosed(): string | null {
   const { words } = useGearshift();
-  const offline = useContact().state === 'offline';
+  const offline = useOffline() !== null;
   const busy = useStore(state => state.operations.value?.some(op => op.state === 'running') ?? false);
   if (offline) {
     return words.t('Switch and stop are available again when online.');
@@ -90,7 +98,7 @@ export function useClosed(): string | null {
 /** The same for what goes on beside an operation of the workspace, such as a job. */
 export function useClosedOffline(): string | null {
   const { words } = useGearshift();
-  return useContact().state === 'offline' ? words.t('Available again when online.') : null;
+  return useOffline() ? words.t('Available again when online.') : null;
 }
 
 export interface Format {

@@ -26,6 +26,24 @@ export function machineLook({ t }: Words, workspace: Workspace): Look {
   return looks[workspace.state];
 }
 
+/** Why a workspace is not running, as it is said after `Stopped 11:20:`. */
+export function reasonWord({ t }: Words, reason: string | null): string {
+  const known: Record<string, string> = {
+    asked: t('as asked'),
+    idle: t('idle'),
+    balance: t('the balance was used up'),
+    cost_cap: t('the cost cap was reached'),
+    shutdown: t('Gearshift was shut down'),
+    disabled: t('the account was disabled'),
+    gone: t('it ended by itself'),
+    disk_removed: t('a disk was taken back by its owner'),
+    cancelled: t('cancelled'),
+    start_failed: t('the start failed'),
+    start_timeout: t('the start took too long')
+  };
+  return known[reason ?? 'asked'] ?? reason ?? '';
+}
+
 export function jobLook(words: Words, job: Job): Look {
   const { t } = words;
   const rank = job.first_failure?.rank;

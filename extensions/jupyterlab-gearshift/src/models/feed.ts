@@ -19,6 +19,7 @@ export interface JobView {
 
 const LOG_MS = 250;
 const POINTS_MS = 1000;
+const WHOLE_MS = 2000; // the last figures are read shortly after the end is told
 const KEPT_POINTS = 600;
 const KEPT_LOG = 200_000; // characters in the page; the server keeps all
 
@@ -79,6 +80,7 @@ export class JobFeed {
   dispose(): void {
     clearTimeout(this._pointsSoon);
     clearTimeout(this._logSoon);
+    clearTimeout(this._wholeSoon);
     Signal.clearData(this);
   }
 
@@ -88,6 +90,9 @@ export class JobFeed {
       return;
     }
     this._set({ job: arrived(job, Date.now()) });
+    if (job.ended_at) {
+      this._wholeSoon ??= setTimeout(() => void this.load(), WHOLE_MS);
+    }
     this._logSoon ??= setTimeout(() => void this._loadLog(), LOG_MS);
     this._pointsSoon ??= setTimeout(() => void this._loadPoints(), POINTS_MS);
   }
@@ -124,6 +129,7 @@ export class JobFeed {
   private _offset = -KEPT_LOG; // counted from the end
   private _pointsSoon: ReturnType<typeof setTimeout> | undefined;
   private _logSoon: ReturnType<typeof setTimeout> | undefined;
+  private _wholeSoon: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** The feeds of all jobs that are on screen; one a job, however many views show it. */

@@ -83,7 +83,9 @@ export class Meters {
   private _tick(): void {
     const next = this._seconds * 1000 * (this._watchers > 0 ? 1 : QUIET_FACTOR);
     this._timer = setTimeout(() => this._tick(), next);
-    if (!document.hidden && this._store.state.contact.state !== 'offline' && !this._store.running) {
+    const { contact, machine } = this._store.state;
+    const here = machine.value === null || machine.value.state === 'ready';
+    if (!document.hidden && here && contact.state !== 'offline' && !this._store.running) {
       void this._store.load('metrics').then(() => this._take());
     }
   }

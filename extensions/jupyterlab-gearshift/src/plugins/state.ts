@@ -83,7 +83,8 @@ class Gearshift implements IGearshift {
   /** What is only refreshed is asked for while there is contact, and not while our server is away. */
   private _quietly(part: 'me' | 'disks'): void {
     const { state, running } = this.store;
-    if (state.contact.state === 'online' && !running && (part === 'me' || state.disks.value)) {
+    const here = state.machine.value?.state === 'ready';
+    if (here && state.contact.state === 'online' && !running && (part === 'me' || state.disks.value)) {
       void this.store.load(part);
     }
   }

@@ -107,7 +107,7 @@ function Figures({ job }: { job: Job }): React.ReactElement | null {
 }
 
 function Charts({ job, view }: { job: Job; view: JobView }): React.ReactElement | null {
-  const names = figuresOf(job.metrics_last ?? (view.points[view.points.length - 1] as Record<string, unknown> | undefined))
+  const names = lastFigures(job, view)
     .map(([name]) => name)
     .slice(0, 2);
   const steps = progressOf(job)?.steps ?? null;
@@ -121,6 +121,11 @@ function Charts({ job, view }: { job: Job; view: JobView }): React.ReactElement 
       ))}
     </div>
   );
+}
+
+/** The newest figures: what was told with the job, else the end of its curve. */
+function lastFigures(job: Job, view: JobView): [string, number][] {
+  return figuresOf(job.metrics_last ?? view.points[view.points.length - 1]);
 }
 
 export function Failed({ job, view, choose }: PhaseProps): React.ReactElement {
@@ -174,7 +179,7 @@ export function Finished({ job, view, choose }: PhaseProps): React.ReactElement 
   const { words } = useGearshift();
   const format = useFormat();
   const progress = progressOf(job);
-  const figures = figuresOf(job.metrics_last).slice(0, 2);
+  const figures = lastFigures(job, view).slice(0, 2);
   const result = [
     progress && words.t('Step {step}', { step: count(progress.step) }).toLowerCase(),
     ...figures.map(([name, value]) => `${name} ${metric(value)}`)

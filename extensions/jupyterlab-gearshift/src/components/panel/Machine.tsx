@@ -9,6 +9,7 @@ import { Commands } from '../../tokens.js';
 import { useClosed, useFormat, useGearshift, useNow, usePart, useRun, useStore } from '../context.js';
 import { Button, Fetched, Link, Meter, Note } from '../parts.js';
 import { Spark } from '../spark.js';
+import { reasonWord } from '../words.js';
 
 export function MachineSection(): React.ReactElement {
   const { store, words } = useGearshift();
@@ -16,9 +17,13 @@ export function MachineSection(): React.ReactElement {
   usePart('catalog');
   return (
     <Fetched part={machine} what={words.t('Loading the machine…')} retry={() => void store.load('machine')}>
-      {workspace => (workspace.state === 'stopped' ? <Stopped workspace={workspace} /> : <Live workspace={workspace} />)}
+      {workspace => (isOver(workspace) ? <Stopped workspace={workspace} /> : <Live workspace={workspace} />)}
     </Fetched>
   );
+}
+
+function isOver({ state }: Workspace): boolean {
+  return state === 'stopped' || state === 'failed';
 }
 
 /** The machine of the catalog that a workspace is on; null before the catalog is there. */
@@ -47,6 +52,11 @@ function Live({ workspace }: { workspace: Workspace }): React.ReactElement {
         <span className="gs-spring" />
         {price !== undefined && price !== null && <span className="gs-num">{format.perHour(price)}</span>}
       </div>
+      {workspace.state === 'stopping_unconfirmed' && (
+        <Note tone="warn" icon="warn">
+          {words.t('Stopping, not confirmed. Not charged after {time}.', { time: format.moment(workspace.since) })}
+        </Note>
+      )}
       <SubLine workspace={workspace} simulated={machine?.simulated ?? false} />
       <Use machine={machine} />
       <Actions />
@@ -203,9 +213,10 @@ function Stopped({ workspace }: { workspace: Workspace }): React.ReactElement {
       <Note icon="stopped">
         {words.t('Stopped {time}: {reason}.', {
           time: format.moment(workspace.since),
-          reason: workspace.reason ?? words.t('by you')
+          reason: reasonWord(words, workspace.reason)
         })}
       </Note>
+      <span className="gs-small gs-muted">{words.t('This workspace has no machine.')}</span>
       <a className="gs-btn" href={home}>
         {words.t('Start…')}
       </a>

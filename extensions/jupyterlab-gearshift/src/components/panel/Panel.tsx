@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import { Commands } from '../../tokens.js';
-import { useContact, useFormat, useGearshift, useNow, usePart, useRun, useStore } from '../context.js';
+import { useFormat, useGearshift, useNow, useOffline, usePart, useRun, useStore } from '../context.js';
 import { Live } from '../Live.js';
 import { Button, IconButton, Name, Note, StateWord } from '../parts.js';
 import { machineLook } from '../words.js';
@@ -26,7 +26,7 @@ export interface Folds {
 export function PanelBar(): React.ReactElement {
   const { client, home, store, words } = useGearshift();
   const machine = usePart('machine').value;
-  const offline = useContact().state === 'offline';
+  const offline = useOffline() !== null;
   const look = offline
     ? ({ tone: 'idle', icon: 'offline', word: words.t('Offline') } as const)
     : machine && machineLook(words, machine);
@@ -107,9 +107,9 @@ export function Panel({ folds }: { folds: Folds }): React.ReactElement {
 function Offline(): React.ReactElement | null {
   const { events, words } = useGearshift();
   const format = useFormat();
-  const contact = useContact();
+  const contact = useOffline();
   const now = useNow();
-  if (contact.state !== 'offline') {
+  if (!contact) {
     return null;
   }
   const since = contact.last === null ? words.t('the start of this page') : format.moment(contact.last);
