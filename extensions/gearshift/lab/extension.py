@@ -14,6 +14,7 @@ from gearshift.lab import control_door
 from gearshift.lab import environment as lab_environment
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate, held_routes
+from gearshift.lab.in_flight import InFlight
 from gearshift.lab.metrics import MetricsHandler, Sampler
 from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
 from gearshift.lab.restoring import Restorer
@@ -46,14 +47,14 @@ def load_extension(server: Any) -> None:
 
 def own_routes(base: str, server: Any, environment: LabEnvironment, restorer: Restorer) -> list[Any]:
     """What this extension answers; the tests walk this list."""
-    control, saver = ControlClient(environment), Saver(server, environment)
+    control, saver, in_flight = ControlClient(environment), Saver(server, environment), InFlight()
     routes = [
-        (r"api/(.*)", ProxyHandler, {"control": control}),
+        (r"api/(.*)", ProxyHandler, {"control": control, "in_flight": in_flight}),
         (r"ticket", TicketHandler, {"control": control, "environment": environment}),
         (r"metrics", MetricsHandler, {"sampler": Sampler(environment)}),
         (r"health", HealthHandler, {"server": server, "restorer": restorer}),
         (r"state/plan", PlanHandler, {"saver": saver}),
-        (r"state/save", SaveHandler, {"saver": saver}),
+        (r"state/save", SaveHandler, {"saver": saver, "in_flight": in_flight}),
         (r"state/restore", RestoreHandler, {"restorer": restorer}),
         (r"state/report", ReportHandler, {"environment": environment}),
     ]

@@ -12,6 +12,7 @@ from tornado.iostream import StreamClosedError
 from gearshift.lab.allowed import upstream_path
 from gearshift.lab.answering import SMALL, Answering, signed_in
 from gearshift.lab.environment import LabEnvironment
+from gearshift.lab.in_flight import InFlight
 from gearshift.lab.press import HEADER, proof_of_press
 from gearshift.model.errors import fail
 
@@ -85,6 +86,10 @@ class _Proxying(Answering):
 class ProxyHandler(_Proxying):
     """`gearshift/api/...`"""
 
+    def initialize(self, control: ControlClient, in_flight: InFlight) -> None:  # type: ignore[override]
+        super().initialize(control)
+        self.in_flight = in_flight
+
     async def _proxy(self) -> None:
         raw = self.request.path.partition("/gearshift/api/")[2]
         path = upstream_path(self.request.method, raw)
@@ -103,7 +108,8 @@ class ProxyHandler(_Proxying):
 
     @signed_in
     async def post(self, _path: str) -> None:
-        await self._proxy()
+        with self.in_flight.answering():
+            await self._proxy()
 
     @signed_in
     async def put(self, _path: str) -> None:

@@ -10,6 +10,7 @@ from gearshift.lab import manifest
 from gearshift.lab.answering import signed_in
 from gearshift.lab.control_door import ControlDoor
 from gearshift.lab.environment import LabEnvironment
+from gearshift.lab.in_flight import InFlight
 from gearshift.lab.restoring import LOAD_S, Restorer
 from gearshift.lab.saving import SAVE_S, Saver, SaveRequest
 from gearshift.model.errors import fail
@@ -29,16 +30,21 @@ class PlanHandler(ControlDoor):
         await self.finish(await self.saver.plan())
 
 
+ANSWERED_WITHIN_S = 2.0
+
+
 class SaveHandler(ControlDoor):
     """POST {operation, busy, leave_out, seconds}. Whoever asked and went away is not waited for."""
 
     _saving: asyncio.Task[dict[str, Any]] | None = None
 
-    def initialize(self, saver: Saver) -> None:
+    def initialize(self, saver: Saver, in_flight: InFlight) -> None:
         self.saver = saver
+        self.in_flight = in_flight
 
     @signed_in
     async def post(self) -> None:
+        await self.in_flight.drained(ANSWERED_WITHIN_S)
         self._saving = asyncio.create_task(self.saver.save(save_request(self.body())))
         try:
             report = await self._saving
