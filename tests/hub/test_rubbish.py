@@ -173,7 +173,8 @@ def test_a_job_whose_own_figures_are_rubbish_holds_up_no_other_job(running: Runn
     assert submitting.ended(mia, plain)["state"] == "succeeded"
     while eve.get(f"jobs/{hostile}")["state"] not in submitting.ENDED:
         for path in ("jobs", f"jobs/{hostile}/metrics", f"jobs/{hostile}/logs"):
-            assert eve.call("GET", path).status_code == 200
+            answer = eve.call("GET", path)
+            assert answer.status_code == 200, f"{path}: {answer.text}"
     ended = eve.get(f"jobs/{hostile}")
     assert ended["cost_nano"] > 0
     assert b"Traceback" not in log.read_bytes()[before:]

@@ -64,7 +64,7 @@ async def log_page(
 ) -> LogPage:
     """The next piece of a rank's log, cut between characters."""
     row = _visible(ctx, actor, job)
-    last = max(0, int(row.status.get("attempt", 0)))  # it is written by the job itself
+    last = int(row.status.get("attempt", 0))
     number = last if attempt is None else attempt
     _check_in("rank", rank, JobSpec.read(row.spec).world_size - 1)
     _check_in("attempt", number, last)
