@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from gearshift_testing.browsing import SLOW_MS, Lab, Visit, axe_source, settings
+from gearshift_testing.browsing import INERT_MS, SLOW_MS, Lab, Visit, axe_source, settings
 from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 from playwright.sync_api import expect
@@ -105,7 +105,7 @@ def the_machine_is_switched(lab: Lab) -> None:
     lab.page.keyboard.press("Enter")
     expect(lab.button("Switch to CPU, small", lab.dialog)).to_be_visible(timeout=SLOW_MS)
     expect(lab.button("Cancel", lab.dialog)).to_be_focused()
-    lab.page.wait_for_timeout(600)
+    lab.page.wait_for_timeout(INERT_MS)
     lab.page.keyboard.press("Tab")
     assert focused(lab) == "Switch to CPU, small"
     lab.page.keyboard.press("Space")
@@ -140,7 +140,7 @@ def a_job_is_stopped(lab: Lab) -> None:
     choose_in_menu(lab, "Cancel…")
     expect(lab.button("Cancel job", lab.dialog)).to_be_visible(timeout=SLOW_MS)
     expect(lab.button("Keep running", lab.dialog)).to_be_focused()
-    lab.page.wait_for_timeout(600)
+    lab.page.wait_for_timeout(INERT_MS)
     lab.page.keyboard.press("Tab")
     lab.page.keyboard.press("Space")
     row = lab.page.locator(".gs-main-host").get_by_role("row", name=re.compile("long"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from gearshift_testing.browsing import SLOW_MS, Lab, Surfer, Visit
+from gearshift_testing.browsing import INERT_MS, SLOW_MS, Lab, Surfer, Visit
 from gearshift_testing.driving import Driver
 from gearshift_testing.evidence import write_server_config
 from gearshift_testing.running import Running
@@ -89,7 +89,7 @@ def test_go_back_while_it_switches(lab: Lab) -> None:
     lab.confirm("Switch to Simulated chip")
     back = lab.button("Go back to CPU, small", lab.dialog)
     expect(back).to_be_visible(timeout=SLOW_MS)
-    lab.page.wait_for_timeout(550)
+    lab.page.wait_for_timeout(INERT_MS)
     back.click()
     expect(lab.dialog.get_by_role("heading", name="Not switched")).to_be_visible(timeout=SLOW_MS)
     expect(lab.dialog).to_contain_text("Cancelled by mark.")
@@ -102,7 +102,7 @@ def test_a_press_by_script_or_in_the_first_half_second_does_not_count(lab: Lab, 
     stop = lab.button("Stop", lab.dialog)
     expect(stop).to_be_visible(timeout=SLOW_MS)
     stop.click()
-    lab.page.wait_for_timeout(600)
+    lab.page.wait_for_timeout(INERT_MS)
     stop.evaluate("button => button.click()")
     stop.evaluate("button => button.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
     lab.page.wait_for_timeout(300)
@@ -110,7 +110,7 @@ def test_a_press_by_script_or_in_the_first_half_second_does_not_count(lab: Lab, 
     lab.page.keyboard.press("Escape")
     lab.button("Stop…", lab.panel).click()
     expect(stop).to_be_visible(timeout=SLOW_MS)
-    lab.page.wait_for_timeout(600)
+    lab.page.wait_for_timeout(INERT_MS)
     expect(lab.button("Cancel", lab.dialog)).to_be_focused()
     lab.page.keyboard.press("Enter")
     expect(lab.dialog).to_have_count(0)

@@ -18,6 +18,8 @@ from gearshift_testing.running import PASSWORD, Running
 CHROMIUM = "/usr/bin/chromium"
 SLOW_MS = 60_000
 """The box may be busy; a wait ends as soon as what it waits for is there."""
+INERT_MS = 800
+"""A confirming press does not count in its first half second; the page may be slow to draw."""
 IDLE = re.compile(r"Python 3.* \| Idle")
 
 
@@ -107,7 +109,7 @@ class Lab:
         """The press of a dialog: it is inert for its first half second."""
         press = self.button(name, self.dialog)
         expect(press).to_be_enabled(timeout=SLOW_MS)
-        self.page.wait_for_timeout(600)
+        self.page.wait_for_timeout(INERT_MS)
         press.click()
 
 

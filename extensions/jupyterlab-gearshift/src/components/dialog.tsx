@@ -185,7 +185,7 @@ export function ConfirmButton(props: {
   children: string;
 }): React.ReactElement {
   const since = React.useRef(Date.now());
-  React.useEffect(() => {
+  React.useLayoutEffect(() => {
     since.current = Date.now();
   }, [props.shown]);
   const press = (event: React.MouseEvent): void => {

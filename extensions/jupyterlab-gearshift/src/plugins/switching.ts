@@ -28,7 +28,7 @@ export const switchingPlugin: JupyterFrontEndPlugin<void> = {
     }
     const notice = new SwitchNotice(gearshift, Notification);
     // Lab fetches the code of its notifications when the first one shows; during a switch its server is away.
-    void app.restored.then(() => import('react-toastify'));
+    void app.restored.then(() => import('react-toastify')).catch(() => undefined);
     addSwitch(gearshift, notice);
     addDropToCpu(gearshift);
     addStop(gearshift);

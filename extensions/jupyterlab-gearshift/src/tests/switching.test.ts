@@ -7,7 +7,9 @@ import type { Variable } from '../api/answers.js';
 import { Client } from '../api/client.js';
 import { errorFrom } from '../api/errors.js';
 import type { Operation } from '../api/records.js';
+import { goBack } from '../models/goback.js';
 import { cameFrom, canGoBack, machineOf } from '../models/operations.js';
+import { Store } from '../models/store.js';
 import { SwitchFlow, type Stage } from '../models/switchflow.js';
 import { lostOf, rowsOf } from '../models/variables.js';
 import type { Request, RequestOptions } from '../request.js';
@@ -121,4 +123,21 @@ test('going back is possible until the check begins', () => {
   assert.equal(canGoBack(at('restore')), true);
   assert.equal(canGoBack(at('verify')), false);
   assert.equal(canGoBack({ ...at('save'), direction: 'back' }), false);
+});
+
+test('going back is asked again while our server is away, until it is heard', async () => {
+  const running = { ...journal('1', 'switch', 'sim-1', 'running'), step: 'save', workspace: 'mei/a' };
+  const script: unknown[] = [errorFrom(403, null), errorFrom(424, null), { ...running, direction: 'back' }];
+  let asked = 0;
+  const request: Request = <T>(): Promise<T> => {
+    asked += 1;
+    const answer = script.shift();
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T);
+  };
+  const client = new Client(request, 'mei/a');
+  const store = new Store(client);
+  store.operation(running);
+  await goBack(client, store, '1');
+  assert.equal(asked, 3);
+  assert.equal(store.running?.direction, 'back');
 });

@@ -4,9 +4,10 @@ import * as React from 'react';
 
 import type { Plan } from '../../api/answers.js';
 import { asApiError } from '../../api/errors.js';
-import { useFormat, useGearshift, useNow } from '../context.js';
+import { useFormat, useGearshift, useNow, useStore } from '../context.js';
 import { CancelButton, ConfirmButton, DialogBody, useFirstFocus, type DialogProps } from '../dialog.js';
 import { Note, Refused, Waiting } from '../parts.js';
+import { isLive } from '../panel/Jobs.js';
 import { useMachineTitle } from '../panel/Machine.js';
 import { describe, type Description } from './describe.js';
 
@@ -93,7 +94,9 @@ function Shown(props: {
   const { words } = useGearshift();
   const format = useFormat();
   const title = useMachineTitle();
-  const said = describe(props.plan, words, format, title);
+  const live_jobs = useStore(state => state.jobs.value?.filter(isLive).length ?? 0);
+  const plan = { ...props.plan, figures: { ...props.plan.figures, live_jobs } };
+  const said = describe(plan, words, format, title);
   const [typed, setTyped] = React.useState('');
   const over = Date.parse(props.plan.expires_at) <= useNow();
   const { renew } = props;

@@ -31,20 +31,19 @@ const KINDS: Record<string, Describe> = {
   remove_member: removeMember
 };
 
-function stop(figures: Record<string, unknown>, { t, n }: Words, format: Format, title: (id: string) => string): Description {
+function stop(figures: Record<string, unknown>, { t, n }: Words, _format: Format, title: (id: string) => string): Description {
   const machine = title(text(figures['machine']) ?? '');
-  const jobs = list(figures['jobs']);
-  const price = numeric(figures['price_before_nano'] ?? figures['price_per_hour_before_nano']);
+  const jobs = numeric(figures['live_jobs']) ?? 0;
+  const kernels = Array.isArray(figures['kernels']) ? (figures['kernels'] as { state?: string }[]) : [];
   return {
     title: t('Stop {machine}?', { machine }),
     text: t('The kernel is saved first and can be restored for 7 days. Open files are saved.'),
     rows: [
-      ...(price === null ? [] : [[t('Price now'), format.perHour(price)] as [string, string]]),
       [t('Charging'), t('stops when the machine is confirmed gone')],
       [t('Disks'), t('stay')],
-      ...(jobs.length ? [[t('Jobs'), n('{n} job goes on', '{n} jobs go on', jobs.length)] as [string, string]] : [])
+      ...(jobs ? [[t('Jobs'), n('{n} job goes on', '{n} jobs go on', jobs)] as [string, string]] : [])
     ],
-    note: figures['busy'] || list(figures['busy_kernels']).length ? t('A cell is running and will be interrupted.') : undefined,
+    note: kernels.some(kernel => kernel.state === 'busy') ? t('A cell is running and will be interrupted.') : undefined,
     press: t('Stop'),
     look: 'danger'
   };
@@ -71,7 +70,11 @@ function job(figures: Record<string, unknown>, { t }: Words, format: Format, tit
   return {
     title: t('Start job {name}?', { name: text(figures['name'] ?? spec['name']) ?? '' }),
     rows: rows.filter((row): row is [string, string] => row !== null),
-    note: position ? t('{n} in line now; waiting is free.', { n: position }) : undefined,
+    note: position
+      ? t('{n} in line now; waiting is free.', { n: position })
+      : figures['simulated']
+        ? t('Simulated chip: real prices and queue, no hardware.')
+        : undefined,
     press: t('Start job'),
     look: 'primary'
   };

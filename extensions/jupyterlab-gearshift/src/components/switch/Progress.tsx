@@ -17,9 +17,10 @@ interface ProgressProps {
   expected: number | null;
   close: () => void;
   goBack: () => void;
+  goingBack: boolean;
 }
 
-export function Progress({ op, names, expected, close, goBack }: ProgressProps): React.ReactElement {
+export function Progress({ op, names, expected, close, goBack, goingBack }: ProgressProps): React.ReactElement {
   const { words } = useGearshift();
   const first = useFirstFocus<HTMLButtonElement>();
   return (
@@ -28,8 +29,8 @@ export function Progress({ op, names, expected, close, goBack }: ProgressProps):
       close={close}
       left={
         canGoBack(op) && (
-          <ConfirmButton look="plain" shown={op.id} onConfirm={goBack}>
-            {words.t('Go back to {machine}', { machine: names.from })}
+          <ConfirmButton look="plain" shown={op.id} busy={goingBack} onConfirm={goBack}>
+            {goingBack ? words.t('Going back…') : words.t('Go back to {machine}', { machine: names.from })}
           </ConfirmButton>
         )
       }

@@ -3,6 +3,7 @@
 import * as React from 'react';
 
 import type { ApiError } from '../../api/errors.js';
+import { goBack } from '../../models/goback.js';
 import { cameFrom } from '../../models/operations.js';
 import { SwitchFlow } from '../../models/switchflow.js';
 import { useGearshift, useSignal, useStore } from '../context.js';
@@ -71,17 +72,22 @@ function OperationStage({ id, flow, close }: { id: string; flow: SwitchFlow; clo
   const operations = useStore(state => state.operations.value);
   const op = operations?.find(one => one.id === id) ?? null;
   const names = useNames(op, flow.planned);
+  const [goingBack, setGoingBack] = React.useState(false);
   React.useEffect(() => {
     if (!op) {
-      void client.operation(id).then(found => store.operation(found));
+      void client.operation(id).then(found => store.operation(found), () => undefined);
     }
   }, [client, store, op, id]);
   if (!op) {
     return null;
   }
   if (op.state === 'running') {
-    const goBack = (): void => void client.goBack(op.id).then(after => store.operation(after));
-    return <Progress op={op} names={names} expected={flow.planned?.seconds ?? null} close={close} goBack={goBack} />;
+    const turn = (): void => {
+      setGoingBack(true);
+      void goBack(client, store, op.id).finally(() => setGoingBack(false));
+    };
+    const expected = flow.planned?.seconds ?? null;
+    return <Progress op={op} names={names} expected={expected} close={close} goBack={turn} goingBack={goingBack} />;
   }
   const back = flow.planned?.from ?? cameFrom(op, operations ?? []);
   return <Report op={op} names={names} back={back} close={close} again={() => flow.plan(flow.machine)} choose={flow.choose} />;
