@@ -28,7 +28,7 @@ check: env
 	$(ENV)/mypy
 	$(ENV)/lint-imports
 	$(ENV)/python tests/support/generated.py --check
-	$(PYTHON) hub_config/bootstrap.py --with dev --extension lint --extension types
+	$(PYTHON) hub_config/bootstrap.py --with dev --extension lint --extension types --extension test
 
 generated: env
 	$(ENV)/python tests/support/generated.py
