@@ -13,7 +13,8 @@ import gearshift_hub
 from gearshift_hub.paths import Secrets
 
 SECRET = re.compile(r"(^|_)(token|password|secret|ticket)$")
-OWN_START = {"__main__", "migrations"}
+OWN_START = {"__main__", "migrations", "jupyterhub_config"}
+"""Modules that act when they are imported."""
 
 
 def dataclasses_of_ours() -> Iterator[type]:
