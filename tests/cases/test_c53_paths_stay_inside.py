@@ -214,7 +214,7 @@ FLIPPING = """
 import os, time
 log, secret = os.readlink("/proc/self/fd/1"), {secret!r}
 print("begins", flush=True)
-end = time.monotonic() + 3
+end = time.monotonic() + 12
 while time.monotonic() < end:
     os.rename(log, log + ".kept")
     os.symlink(secret, log)
@@ -240,7 +240,7 @@ def test_c53_a_link_that_is_swapped_while_the_log_is_read_gives_no_byte(
         for part in ("logs", "result", "metrics"):
             reads += 1
             assert held not in disks.pat.call("GET", f"jobs/{job}/{part}").text
-    assert reads > 3, "the job ended before a second round of reads"
+    assert reads > 20
 
 
 def test_c53_an_archive_entry_that_climbs_is_not_unpacked(disks: Disks, running: Running) -> None:
