@@ -121,7 +121,7 @@ def the_bill_is_told(lab: Lab) -> None:
 
 def the_machine_is_stopped(lab: Lab) -> None:
     lab.button("Stop…", lab.panel).click()
-    expect(lab.dialog).to_contain_text("The kernel is saved first and can be restored for 7 days.")
+    expect(lab.dialog).to_contain_text("The kernel is saved first and the file is kept for 7 days.")
     lab.confirm("Stop")
     expect(lab.section("Machine")).to_contain_text("Stopped", timeout=SLOW_MS)
     expect(lab.section("Machine").get_by_role("link", name="Start…")).to_have_attribute(

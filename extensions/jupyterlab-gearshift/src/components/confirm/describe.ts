@@ -37,7 +37,7 @@ function stop(figures: Record<string, unknown>, { t, n }: Words, _format: Format
   const kernels = Array.isArray(figures['kernels']) ? (figures['kernels'] as { state?: string }[]) : [];
   return {
     title: t('Stop {machine}?', { machine }),
-    text: t('The kernel is saved first and can be restored for 7 days. Open files are saved.'),
+    text: t('The kernel is saved first and the file is kept for 7 days. Open files are saved.'),
     rows: [
       [t('Charging'), t('stops when the machine is confirmed gone')],
       [t('Disks'), t('stay')],
