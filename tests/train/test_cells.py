@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gearshift import cell_names as names
 from gearshift.model.errors import GearshiftError
 from gearshift.train import bundle as bundles
 from gearshift.train.bundle import Bundle, Code, Value
-from gearshift.train.cells import build, names, read_history
+from gearshift.train.cells import build, read_history
 from gearshift.train.cells.history import Cell, cell
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gearshift import cell_names as names
 from gearshift.model.errors import fail
 from gearshift.model.units import format_bytes
 from gearshift.train.bundle import MAX_BYTES, Bundle, Chunk, Code, Value
-from gearshift.train.cells import modules, names, values
+from gearshift.train.cells import modules, values
 from gearshift.train.cells.history import Cell, Statement, last_binding
 
 NOT_SENT = {"In", "Out", "get_ipython", "exit", "quit", "open", "__name__", "__builtins__"}

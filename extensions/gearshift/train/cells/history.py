@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gearshift import cell_names as names
 from gearshift.train.bundle import Code
-from gearshift.train.cells import names
 
 ASSIGNED_COMMAND = re.compile(r"^(\s*[A-Za-z_][\w, ]*=)\s*[!%](?!=).*$")
 HELP = re.compile(r"\s*[\w.]+\?{1,2}\s*")
