@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from gearshift_hub.backends.base import MemoryInUseError
 from gearshift_hub.backends.local.limits import Limits
 from gearshift_testing.box import TestBox, wait_until
 
@@ -75,8 +76,10 @@ def test_a_running_tree_can_be_given_other_limits(box: TestBox) -> None:
     wait_until(lambda: "up" in log.read_text(), "it holds 64 MiB")
     box.trees.resize(handle.tree, Limits(memory_bytes=512 * MIB, cpus=0.5))
     box.trees.resize(handle.tree, Limits(memory_bytes=128 * MIB, cpus=1))
-    with pytest.raises(OSError, match="busy"):
+    with pytest.raises(MemoryInUseError) as refused:
         box.trees.resize(handle.tree, Limits(memory_bytes=32 * MIB))
+    assert refused.value.limit_bytes == 32 * MIB
+    assert 64 * MIB < (refused.value.in_use_bytes or 0) < 128 * MIB
     assert box.trees.alive(handle.tree)
     used = box.trees.usage(handle.tree)
     assert used.memory_bytes is not None

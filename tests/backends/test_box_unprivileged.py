@@ -62,6 +62,13 @@ def test_limits_hold_for_each_process(seen: Seen) -> None:
     assert seen["limits"]["different"]
 
 
+def test_a_running_tree_gets_other_limits_without_groups(seen: Seen) -> None:
+    resizing = seen["resizing"]
+    assert resizing["lines"] == ["1 256", f"{resizing['all']} 512"]
+    assert resizing["in_use"] > 64 << 20
+    assert resizing["alive"]
+
+
 def test_exit_codes_outlive_the_fork_server(seen: Seen) -> None:
     assert seen["crash"]["started_again"] == "hello"
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gearshift_hub.backends.base import MemoryInUseError
 from gearshift_hub.backends.local.limits import Limits
 from gearshift_hub.backends.local.processes import StartRefused
 from gearshift_testing.box import TestBox, running_box, wait_until
@@ -93,6 +94,36 @@ def limits(box: TestBox) -> dict[str, Any]:
     return seen
 
 
+HOLD = """
+import os, resource, sys, time
+held = bytearray(96 << 20)
+def say(): print(len(os.sched_getaffinity(0)), resource.getrlimit(resource.RLIMIT_DATA)[0] >> 20, flush=True)
+say()
+while not os.path.exists(sys.argv[1]): time.sleep(0.02)
+say()
+time.sleep(600)
+"""
+
+
+def resizing(box: TestBox) -> dict[str, Any]:
+    """Without groups: cores and what may be allocated change in a process that runs."""
+    ann = box.person("ann")
+    sign = Path(ann.home) / "changed"
+    handle, log = box.run(ann, HOLD, str(sign), limits=Limits(cpus=1, memory_bytes=256 << 20))
+    wait_until(lambda: len(log.read_text().splitlines()) == 1, "it runs")
+    box.trees.resize(handle.tree, Limits(cpus=64, memory_bytes=512 << 20))
+    sign.touch()
+    wait_until(lambda: len(log.read_text().splitlines()) == 2, "it saw the change")
+    seen: dict[str, Any] = {"lines": log.read_text().splitlines(), "all": len(os.sched_getaffinity(0))}
+    try:
+        box.trees.resize(handle.tree, Limits(cpus=1, memory_bytes=64 << 20))
+    except MemoryInUseError as refused:
+        seen["in_use"] = refused.in_use_bytes
+    seen["alive"] = box.trees.alive(handle.tree)
+    box.trees.kill(handle.tree)
+    return seen
+
+
 def crash(box: TestBox) -> dict[str, Any]:
     handle, _ = box.run(box.person("ann"), "import sys, time; time.sleep(0.5); sys.exit(9)")
     box.server.kill()
@@ -133,7 +164,7 @@ def _told(pid: int) -> str:
 
 
 PARTS: tuple[Callable[[TestBox], dict[str, Any]], ...] = (
-    server_life, daemons, orphans_of_a_killed_keeper, limits, crash, refusal,
+    server_life, daemons, orphans_of_a_killed_keeper, limits, resizing, crash, refusal,
 )  # fmt: skip
 
 

@@ -12,6 +12,14 @@ from gearshift.model.lease import Pool
 T = TypeVar("T")
 
 
+class MemoryInUseError(Exception):
+    """A running tree uses more memory than it would be left with; nothing was changed."""
+
+    def __init__(self, in_use_bytes: int | None, limit_bytes: int) -> None:
+        super().__init__(f"{in_use_bytes} bytes in use, {limit_bytes} asked for")
+        self.in_use_bytes, self.limit_bytes = in_use_bytes, limit_bytes
+
+
 @dataclass(frozen=True)
 class Able:
     """What this backend can do beyond the common contract; a capability is declared, never guessed."""
@@ -40,7 +48,10 @@ class Box(Protocol):
         """Runtime folder and kernel-state folder of a workspace, owned by its person."""
 
     def resize(self, tree: str, limits: ProcessLimits) -> None:
-        """Other limits for a running tree; OSError where its memory does not fit, and nothing is changed then."""
+        """Other limits for a running tree, at once; MemoryInUseError where it uses more, and nothing is changed."""
+
+    def memory_in_use(self, tree: str) -> int | None:
+        """Bytes that a running tree holds and could not give back; None where nobody knows."""
 
     def bin_home(self, slug: str) -> None:
         """Put a deleted person's home where nobody enters it; a home that is not there is success."""

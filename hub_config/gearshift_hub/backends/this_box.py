@@ -20,6 +20,9 @@ class ThisBox(LocalBox):
     def resize(self, tree: str, limits: ProcessLimits) -> None:
         Trees(self.home).resize(tree, limits)
 
+    def memory_in_use(self, tree: str) -> int | None:
+        return Trees(self.home).usage(tree).memory_bytes
+
 
 def this_box(home: Home, deployment: Deployment) -> ThisBox:
     """This box, probed now."""

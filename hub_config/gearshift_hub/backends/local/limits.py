@@ -40,18 +40,27 @@ def set_rlimits(limits: Limits, devices: bool) -> None:
 
     RLIMIT_DATA is left alone with devices: their drivers reserve address space beyond any memory limit.
     """
-    _lower(resource.RLIMIT_CORE, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_within(OPEN_FILES, hard), hard))
     if limits.memory_bytes and not devices:
-        _lower(resource.RLIMIT_DATA, limits.memory_bytes)
+        set_data_limit(0, limits.memory_bytes)
 
 
-def _lower(kind: int, value: int) -> None:
-    _, hard = resource.getrlimit(kind)
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (value, value))
+def set_data_limit(pid: int, memory_bytes: int) -> None:
+    """The soft limit only: a hard one that was lowered could never be raised again by a live resize. The control
+    group is what holds the memory of the whole tree."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
+    resource.prlimit(pid, resource.RLIMIT_DATA, (_within(memory_bytes, hard), hard))
+
+
+def has_data_limit(pid: int) -> bool:
+    """A process with devices, or one that was never limited, has none and gets none."""
+    return resource.prlimit(pid, resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
+
+
+def _within(value: int, hard: int) -> int:
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
 def set_oom_score(role: Role) -> None:

@@ -19,7 +19,7 @@ from gearshift.model.launch import LaunchPlan, Person, ProcessLimits
 
 from gearshift_hub.paths import Home
 
-from . import firewall, keeper, process_table, request
+from . import firewall, keeper, process_table, request, resizing
 from .isolation import Bind
 from .keeper import Box
 from .limits import Limits
@@ -210,9 +210,8 @@ class Trees:
         return self._box.groups.thaw(tree)
 
     def resize(self, tree: str, limits: Limits | ProcessLimits) -> None:
-        """Put other limits in force for a running tree, at once. Raises OSError: EBUSY where it uses more
-        memory than that."""
-        self._box.groups.limit(tree, _limits(limits))
+        """Put other limits in force for a running tree, at once; MemoryInUseError where it uses more memory."""
+        resizing.resize(self._box, tree, _limits(limits), self.usage(tree).memory_bytes)
 
     # -- the fork server -------------------------------------------------------------------------------
 

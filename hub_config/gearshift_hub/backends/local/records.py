@@ -90,6 +90,11 @@ class Records:
                 raise TreeExists(record.tree) from None
         _write(place / _RECORD, record.to_json())
 
+    def change(self, record: Record) -> None:
+        """Write down what became of a running tree; its files stay where they are."""
+        if (self._folder / record.tree).is_dir():
+            _write(self._folder / record.tree / _RECORD, record.to_json())
+
     def get(self, tree: str) -> Record | None:
         try:
             return Record.from_json((self._folder / tree / _RECORD).read_text())
