@@ -98,7 +98,7 @@ async def test_a_start_is_told_step_by_step(control: Control, alice: Person) -> 
         await alice.start()
         await stream.until(lambda one: "operation.done" in one.kinds)
     steps = [data["step"] for _, kind, data in stream.events if kind == "operation.step"]
-    assert steps == ["admit", "lease", "launch", "ready", "meter"]
+    assert steps == ["admit", "lease", "launch", "ready", "restore", "meter"]
     states = [data["state"] for _, kind, data in stream.events if kind == "workspace.state"]
     assert states == ["starting", "ready"]
     assert "inventory" in stream.kinds

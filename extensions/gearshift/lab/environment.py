@@ -11,6 +11,9 @@ from gearshift.model.launch import DOOR_KEY_ENV
 from gearshift.state.kernel import signing_key
 
 
+KEEP_DAYS = 7.0
+
+
 @dataclass(frozen=True)
 class LabEnvironment:
     """Secrets never show in `repr`, so they never reach a log."""
@@ -25,6 +28,9 @@ class LabEnvironment:
     memory_bytes: int | None
     state_dir: Path
     restore: str | None
+    """The operation that brings back `restore_state` before pages are let in."""
+    restore_state: str | None
+    keep_days: float
     token: str = field(repr=False)
     state_key: bytes = field(repr=False)
     door_key: str = field(repr=False)
@@ -48,6 +54,8 @@ def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
         memory_bytes=_whole(given.get("GEARSHIFT_MEMORY_BYTES")),
         state_dir=state_dir,
         restore=given.get("GEARSHIFT_RESTORE") or None,
+        restore_state=given.get("GEARSHIFT_RESTORE_STATE") or given.get("GEARSHIFT_RESTORE") or None,
+        keep_days=_number(given.get("GEARSHIFT_STATE_KEEP_DAYS")) or KEEP_DAYS,
         token=given.get("JUPYTERHUB_API_TOKEN", ""),
         state_key=signing_key(given, state_dir),
         door_key=given.get(DOOR_KEY_ENV, ""),

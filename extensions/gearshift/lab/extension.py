@@ -42,7 +42,7 @@ def load_extension(server: Any) -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
         gate.hold()
-        server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment.restore)
+        server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment)
 
 
 def own_routes(base: str, server: Any, environment: LabEnvironment, restorer: Restorer) -> list[Any]:
@@ -61,11 +61,12 @@ def own_routes(base: str, server: Any, environment: LabEnvironment, restorer: Re
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 
 
-async def _restore_at_start(server: Any, restorer: Restorer, gate: Gate, operation: str) -> None:
+async def _restore_at_start(server: Any, restorer: Restorer, gate: Gate, environment: LabEnvironment) -> None:
     """Pages wait for it; control asks for its report. What fails is told there, and the server goes on empty."""
+    assert environment.restore is not None
     try:
-        await restorer.restore(operation)
+        await restorer.restore(environment.restore, state=environment.restore_state)
     except GearshiftError as error:
-        server.log.warning("Kernel state of %s: %s", operation, error.message)
+        server.log.warning("Kernel state of %s: %s", environment.restore_state, error.message)
     finally:
         gate.release()

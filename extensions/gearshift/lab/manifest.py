@@ -1,4 +1,7 @@
-"""The folder of one save: a signed list of the kernels and sessions that were there, a file per kernel, two reports."""
+"""The folder of one save: a signed list of the kernels and sessions that were there, a file per kernel, two reports.
+
+The list says whose it is and under which name it was saved; who loads it compares that (see `kept`).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gearshift.model.errors import fail
+from gearshift.lab.own_file import NotOurs, opened
+from gearshift.model.errors import GearshiftError, fail
 
-KEPT_S = 7 * 24 * 3600
+KEPT_S = 7 * 24 * 3600.0
+LARGEST = 16 << 20
 FORMAT = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}\Z")
 
@@ -33,11 +38,12 @@ class SavedSession:
 
 @dataclass(frozen=True)
 class SavedKernel:
-    """A kernel; `file` is None when its variables were not saved."""
+    """A kernel; `file` is None when its variables were not saved, else `seal` stands for the contents of the file."""
 
     id: str
     spec: str
     file: str | None
+    seal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,8 @@ class Manifest:
     operation: str
     kernels: tuple[SavedKernel, ...]
     sessions: tuple[SavedSession, ...]
+    owner: str = ""
+    workspace: str = ""
 
 
 def folder_of(state_dir: Path, operation: str) -> Path:
@@ -62,21 +70,22 @@ def write(folder: Path, manifest: Manifest, key: bytes) -> None:
 
 
 def read(folder: Path, key: bytes) -> Manifest:
-    """Raises `restore_failed` where there is none, or where it was changed."""
+    """Raises `restore_failed` where there is none, `state_refused` where it was changed, cut short, or is not ours."""
+    path = folder / "manifest.json"
+    if not os.path.lexists(path):
+        raise fail("restore_failed", machine="this machine", cause="nothing was saved under this operation")
     try:
-        outer = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        with opened(path) as file:
+            outer = json.loads(file.read(LARGEST))
         body, signature = str(outer["body"]), str(outer["signature"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise fail(
-            "restore_failed", machine="this machine", cause="nothing was saved under this operation"
-        ) from error
-    if not hmac.compare_digest(signature, _sign(key, body)):
-        raise fail("restore_failed", machine="this machine", cause="the list of kernels was changed")
+    except (NotOurs, ValueError, KeyError, TypeError) as error:
+        raise _refused(folder, "the list of kernels was changed or cut short") from error
+    if not hmac.compare_digest(signature.encode(), _sign(key, body).encode()):
+        raise _refused(folder, "the list of kernels was changed, or signed by somebody else")
     found = json.loads(body)
     kernels = tuple(SavedKernel(**kernel) for kernel in found["kernels"])
-    return Manifest(
-        found["operation"], kernels, tuple(SavedSession(**session) for session in found["sessions"])
-    )
+    sessions = tuple(SavedSession(**session) for session in found["sessions"])
+    return Manifest(found["operation"], kernels, sessions, found["owner"], found["workspace"])
 
 
 def write_json(path: Path, body: dict[str, Any]) -> None:
@@ -90,13 +99,17 @@ def write_json(path: Path, body: dict[str, Any]) -> None:
     aside.rename(path)
 
 
-def forget_old(state_dir: Path, keep: str, now: float | None = None) -> None:
-    """Saves older than seven days go, except the one in hand."""
-    limit = (time.time() if now is None else now) - KEPT_S
+def forget_old(state_dir: Path, keep: str, now: float | None = None, kept_s: float = KEPT_S) -> None:
+    """Saves older than they are kept go, except the one in hand."""
+    limit = (time.time() if now is None else now) - kept_s
     for folder in state_dir.iterdir():
         is_save = folder.name != keep and (folder / "manifest.json").is_file() and not folder.is_symlink()
         if is_save and folder.stat().st_mtime < limit:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refused(folder: Path, cause: str) -> GearshiftError:
+    return fail("state_refused", field="state", value=folder.name, state=folder.name, cause=cause)
 
 
 def _sign(key: bytes, body: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Any
 
-from gearshift.lab import manifest
+from gearshift.lab import kept, manifest
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate
 from gearshift.lab.kernel_call import KernelError, ask
@@ -25,22 +25,31 @@ class Restorer:
         self._running: dict[str, asyncio.Task[dict[str, Any]]] = {}
         self.done: str | None = None
 
-    async def restore(self, operation: str, seconds: float = LOAD_S) -> dict[str, Any]:
-        """The report; GearshiftError when nothing could be restored, and the next call tries again."""
+    async def restore(
+        self, operation: str, seconds: float = LOAD_S, *, state: str | None = None, check: bool = False
+    ) -> dict[str, Any]:
+        """The report; GearshiftError when nothing could be restored, and the next call tries again.
+
+        `state` is what was saved under another operation than this one; with `check` every byte of it is verified
+        before anything is touched.
+        """
         task = self._running.get(operation)
         if task is None or (task.done() and task.exception() is not None):
-            task = self._running[operation] = asyncio.create_task(self._restore(operation, seconds))
+            work = self._restore(operation, seconds, state or operation, check)
+            task = self._running[operation] = asyncio.create_task(work)
         return await asyncio.shield(task)
 
-    async def _restore(self, operation: str, seconds: float) -> dict[str, Any]:
+    async def _restore(self, operation: str, seconds: float, state: str, check: bool) -> dict[str, Any]:
         started = time.perf_counter()
         with self._gate.closed():
-            folder = manifest.folder_of(self._environment.state_dir, operation)
-            saved = manifest.read(folder, self._environment.state_key)
+            folder = manifest.folder_of(self._environment.state_dir, state)
+            environment = self._environment
+            saved = await kept.verify(environment, state) if check else kept.trusted(environment, state)
             turns = asyncio.Semaphore(TOGETHER)
             reports = await asyncio.gather(*(self._one(k, saved, turns, seconds) for k in saved.kernels))
             report = {
                 "operation": operation,
+                "state": state,
                 "ok": all(r["status"] in ("restored", "empty") for r in reports),
                 "seconds": time.perf_counter() - started,
                 "bytes": sum(r.get("bytes") or 0 for r in reports),

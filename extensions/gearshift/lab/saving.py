@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gearshift.lab import manifest
+from gearshift.lab import kept, manifest
 from gearshift.lab.disk_rate import DiskRate
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.kernel_call import KernelError, ask, check_kind, interrupt, until_idle
@@ -18,18 +18,20 @@ from gearshift.model.errors import fail
 
 Busy = Literal["wait", "interrupt", "leave"]
 PLAN_S = 20.0
+DAY_S = 24 * 3600.0
 SAVE_S = 600.0
 """Control's own deadline is shorter and closes the connection, which ends the save."""
 
 
 @dataclass(frozen=True)
 class SaveRequest:
-    """`leave_out`: names for all kernels, or a list of names by kernel id."""
+    """`leave_out`: names for all kernels, or a list of names by kernel id. `partly`: one that fails stops no other."""
 
     operation: str
     busy: Busy
     leave_out: tuple[str, ...] | Mapping[str, tuple[str, ...]]
     seconds: float
+    partly: bool = False
 
     def names(self, kernel_id: str) -> list[str]:
         """What stays behind of this kernel."""
@@ -63,19 +65,14 @@ class Saver:
         started = time.perf_counter()
         folder = manifest.folder_of(self._environment.state_dir, request.operation)
         folder.mkdir(mode=0o700, exist_ok=True)
-        manifest.forget_old(self._environment.state_dir, request.operation)
+        kept_s = self._environment.keep_days * DAY_S
+        manifest.forget_old(self._environment.state_dir, request.operation, kept_s=kept_s)
         sessions = await self._sessions()
         ids = self._kernels.list_kernel_ids()
         reports = await asyncio.gather(*(self._save_one(one, folder, request, sessions) for one in ids))
-        _check(reports)
-        kernels = tuple(
-            SavedKernel(r["kernel_id"], r["name"], r["file"])
-            for r in reports
-            if r["kernel_id"] in self._kernels
-        )
-        manifest.write(
-            folder, Manifest(request.operation, kernels, tuple(sessions)), self._environment.state_key
-        )
+        if not request.partly:
+            _check(reports)
+        self._write_list(folder, request.operation, reports, sessions)
         report = {
             "operation": request.operation,
             "ok": all(r["status"] == "saved" for r in reports),
@@ -86,6 +83,20 @@ class Saver:
         manifest.write_json(folder / "save.json", report)
         self._rate.learn(report)
         return report
+
+    def _write_list(
+        self, folder: Path, operation: str, reports: list[dict[str, Any]], sessions: list[SavedSession]
+    ) -> None:
+        kernels = tuple(
+            SavedKernel(
+                r["kernel_id"], r["name"], r["file"], kept.seal(folder / r["file"]) if r["file"] else None
+            )
+            for r in reports
+            if r["kernel_id"] in self._kernels
+        )
+        environment = self._environment
+        listed = Manifest(operation, kernels, tuple(sessions), environment.owner, environment.workspace)
+        manifest.write(folder, listed, environment.state_key)
 
     async def _sessions(self) -> list[SavedSession]:
         rows = await self._server.session_manager.list_sessions()
@@ -117,7 +128,7 @@ class Saver:
             "variables": [],
             "error": None,
         }
-        file = f"kernel-{kernel_id}.gsk"
+        file = kept.file_name(kernel_id)
         try:
             if not await manager.is_alive():
                 raise KernelError("dead", "the kernel is not running")

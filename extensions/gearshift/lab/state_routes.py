@@ -34,7 +34,7 @@ ANSWERED_WITHIN_S = 2.0
 
 
 class SaveHandler(ControlDoor):
-    """POST {operation, busy, leave_out, seconds}. Whoever asked and went away is not waited for."""
+    """POST {operation, busy, leave_out, partly, seconds}. Whoever asked and went away is not waited for."""
 
     _saving: asyncio.Task[dict[str, Any]] | None = None
 
@@ -58,7 +58,7 @@ class SaveHandler(ControlDoor):
 
 
 class RestoreHandler(ControlDoor):
-    """POST {operation, seconds}."""
+    """POST {operation, state, check, seconds}; `state` is the operation that saved it, this one if not said."""
 
     def initialize(self, restorer: Restorer) -> None:
         self.restorer = restorer
@@ -66,7 +66,13 @@ class RestoreHandler(ControlDoor):
     @signed_in
     async def post(self) -> None:
         body = self.body()
-        await self.finish(await self.restorer.restore(_operation(body), _seconds(body, LOAD_S)))
+        report = await self.restorer.restore(
+            _operation(body),
+            _seconds(body, LOAD_S),
+            state=_operation(body, "state") if "state" in body else None,
+            check=_flag(body, "check"),
+        )
+        await self.finish(report)
 
 
 class ReportHandler(ControlDoor):
@@ -115,18 +121,25 @@ def save_request(body: dict[str, Any]) -> SaveRequest:
         parsed = tuple(leave_out)
     else:
         raise fail("bad_request", field="leave_out", value=leave_out, allowed=["a list of names"])
-    return SaveRequest(_operation(body), busy, parsed, _seconds(body, SAVE_S))
+    return SaveRequest(_operation(body), busy, parsed, _seconds(body, SAVE_S), _flag(body, "partly"))
 
 
 def _are_names(found: Any) -> bool:
     return isinstance(found, list) and all(isinstance(name, str) for name in found)
 
 
-def _operation(body: dict[str, Any]) -> str:
-    operation = body.get("operation")
+def _operation(body: dict[str, Any], field: str = "operation") -> str:
+    operation = body.get(field)
     if not isinstance(operation, str):
-        raise fail("bad_request", field="operation", value=operation, allowed=["an operation's id"])
+        raise fail("bad_request", field=field, value=operation, allowed=["an operation's id"])
     return operation
+
+
+def _flag(body: dict[str, Any], field: str) -> bool:
+    flag = body.get(field, False)
+    if not isinstance(flag, bool):
+        raise fail("bad_request", field=field, value=flag, allowed=["true", "false"])
+    return flag
 
 
 def _seconds(body: dict[str, Any], default: float) -> float:

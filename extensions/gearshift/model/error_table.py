@@ -73,6 +73,9 @@ _NAMES = {
     ),
     "unknown_workspace": ErrorKind(404, "There is no workspace {value!r}.", "没有工作区 {value!r}。"),
     "unknown_job": ErrorKind(404, "There is no job {value!r}.", "没有任务 {value!r}。"),
+    "unknown_state": ErrorKind(
+        404, "There is no kept state {value!r} of {workspace}.", "{workspace} 没有保留的状态 {value!r}。"
+    ),
     "unknown_operation": ErrorKind(404, "There is no operation {value!r}.", "没有操作 {value!r}。"),
     "unknown_user": ErrorKind(404, "There is no user {value!r}.", "没有用户 {value!r}。"),
     "not_found": ErrorKind(404, "There is nothing at {value!r}.", "{value!r} 处没有内容。"),
@@ -193,12 +196,29 @@ _OPERATIONS = {
         "Kernel state was not restored on {machine}: {cause}.",
         "未能在 {machine} 上恢复内核状态：{cause}。",
     ),
+    "state_refused": ErrorKind(
+        409,
+        "The kept state {state} was not loaded: {cause}. Nothing of it was used.",
+        "保留的状态 {state} 未被加载：{cause}。没有使用其中任何内容。",
+    ),
+    "state_full": ErrorKind(
+        409,
+        "The snapshot needs {size}, and of your {limit} for kept state {used} are used. "
+        "Delete one under Machine › History, or with: gearshift state delete.",
+        "此快照需要 {size}，您的保留状态空间 {limit} 中已用 {used}。"
+        "请在“机器 › 历史”中或用 gearshift state delete 删除一个。",
+    ),
+    "still_running": ErrorKind(
+        409,
+        "{workspace} is {state}: stop it first, then delete it.",
+        "{workspace} 处于 {state} 状态：请先停止，再删除。",
+    ),
     "plan_unknown": ErrorKind(404, "There is no plan {value!r}.", "没有计划 {value!r}。"),
     "plan_used": ErrorKind(409, "The plan {value!r} was confirmed already.", "计划 {value!r} 已经确认过。"),
     "plan_stale": ErrorKind(
         409,
         "Plan updated: {what} changed. Check and press again.",
-        "计划已更新：{what} 有变化。请核对后再次确认。",
+        "计划已更新：{what_zh} 有变化。请核对后再次确认。",
     ),
     "control_unavailable": ErrorKind(
         503,

@@ -25,6 +25,9 @@ class OperationKind(StrEnum):
     SWITCH = "switch"
     RESIZE = "resize"
     SHUTDOWN = "shutdown"
+    SNAPSHOT = "snapshot"
+    RESTORE = "restore"
+    DELETE_WORKSPACE = "delete_workspace"
     CANCEL_JOB = "cancel_job"
     DELETE_DISK = "delete_disk"
     REMOVE_MEMBER = "remove_member"
@@ -68,11 +71,14 @@ WAIT = "wait"
 
 STEPS: Mapping[OperationKind, tuple[str, ...]] = MappingProxyType(
     {
-        OperationKind.START: ("admit", "lease", "launch", "ready", "meter"),
+        OperationKind.START: ("admit", "lease", "launch", "ready", "restore", "meter"),
         OperationKind.STOP: ("save", "stop", "close", "release"),
         OperationKind.SWITCH: ("reserve", "save", "stop", "start", "restore", "verify", "release"),
         OperationKind.RESIZE: ("reserve", "resize", "verify", "release"),
         OperationKind.SHUTDOWN: ("save", "stop", "close", "release"),
+        OperationKind.SNAPSHOT: ("save",),
+        OperationKind.RESTORE: ("restore",),
+        OperationKind.DELETE_WORKSPACE: ("server", "state", "hide"),
         OperationKind.CANCEL_JOB: ("cancel", "close", "release"),
         OperationKind.DELETE_DISK: ("detach", "bin"),
         OperationKind.REMOVE_MEMBER: ("revoke", "stop"),
@@ -82,16 +88,23 @@ STEPS: Mapping[OperationKind, tuple[str, ...]] = MappingProxyType(
 
 Turn = Literal["back", "on", "end"]
 
+_ONE_WAY = {
+    OperationKind.DELETE_DISK,
+    OperationKind.REMOVE_MEMBER,
+    OperationKind.SNAPSHOT,
+    OperationKind.RESTORE,
+    OperationKind.DELETE_WORKSPACE,
+}
 _ALWAYS_ON = {"save", "close", "release", "detach", "revoke", "bin", "cancel"}
 
 
 def on_failure(kind: OperationKind, step: str) -> Turn:
     """Where an operation turns when this step fails: after *verify* a switch only goes forward, a stop always does."""
     if kind is OperationKind.START:
-        return "back"
+        return "on" if step == "restore" else "back"
     if kind in {OperationKind.SWITCH, OperationKind.RESIZE}:
         return "on" if step == "release" else "back"
-    if kind in {OperationKind.DELETE_DISK, OperationKind.REMOVE_MEMBER}:
+    if kind in _ONE_WAY:
         return "end"
     return "on" if step in _ALWAYS_ON else "end"
 
@@ -125,6 +138,11 @@ class Operation(Record):
     ended_at: Instant | None = None
     deadline_at: Instant | None = None
     result: dict[str, Any] | None = None
+    from_machine: str | None = None
+    """Where a switch begins."""
+    to_machine: str | None = None
+    expected: dict[str, float] | None = None
+    """The seconds that the plan gave each step."""
 
     def step_named(self, name: str) -> Step:
         return next(step for step in self.steps if step.name == name)
@@ -139,9 +157,11 @@ class Operation(Record):
 
 _CANCELLABLE: Mapping[OperationKind, frozenset[str]] = MappingProxyType(
     {
-        OperationKind.START: frozenset({WAIT, "admit", "lease", "launch", "ready"}),
+        OperationKind.START: frozenset({WAIT, "admit", "lease", "launch", "ready", "restore"}),
         OperationKind.SWITCH: frozenset({"reserve", "save", "stop", "start", "restore"}),
         OperationKind.RESIZE: frozenset({"reserve"}),
+        OperationKind.SNAPSHOT: frozenset({"save"}),
+        OperationKind.RESTORE: frozenset({"restore"}),
     }
 )
 

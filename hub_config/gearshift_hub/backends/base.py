@@ -53,6 +53,15 @@ class Box(Protocol):
     def memory_in_use(self, tree: str) -> int | None:
         """Bytes that a running tree holds and could not give back; None where nobody knows."""
 
+    def state_bytes(self, short: str, state: str) -> int | None:
+        """What a saved kernel state takes; None where there is none."""
+
+    def forget_state(self, short: str, state: str) -> None:
+        """Remove a saved kernel state; one that is gone is success."""
+
+    def forget_states(self, short: str) -> None:
+        """Remove all saved kernel state of a workspace."""
+
     def bin_home(self, slug: str) -> None:
         """Put a deleted person's home where nobody enters it; a home that is not there is success."""
 

@@ -18,9 +18,36 @@ class WorkspaceServers(Protocol):
     async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]: ...
 
     async def save(
-        self, owner: str, name: str, port: int, operation: str, *, busy: str, leave_out: list[str]
-    ) -> dict[str, Any]: ...
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        busy: str,
+        leave_out: list[str],
+        partly: bool = False,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """`seconds` is what kernels may take: a late one is left behind where `busy` allows that, else refused by name.
+        With `partly` a kernel that cannot be saved is told in the report and fails nothing."""
 
-    async def restore(self, owner: str, name: str, port: int, operation: str) -> dict[str, Any]: ...
+    async def restore(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        state: str | None = None,
+        check: bool = False,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """Bring back the kept `state`, else what the operation itself saved. With `check` all of it is verified first:
+        one damaged byte, and nothing is used.
+        """
+
+    async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
+        """What it is busy with, as `gearshift.model.idle.Activity` reads it."""
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]: ...

@@ -37,13 +37,42 @@ class HttpServers:
         return await self._ask(owner, name, port, "POST", "state/plan", {})
 
     async def save(
-        self, owner: str, name: str, port: int, operation: str, *, busy: str, leave_out: list[str]
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        busy: str,
+        leave_out: list[str],
+        partly: bool = False,
+        seconds: float | None = None,
     ) -> dict[str, Any]:
-        body = {"operation": operation, "busy": busy, "leave_out": leave_out}
+        body = {
+            "operation": operation,
+            "busy": busy,
+            "leave_out": leave_out,
+            "partly": partly,
+            **_limit(seconds),
+        }
         return await self._ask(owner, name, port, "POST", "state/save", body)
 
-    async def restore(self, owner: str, name: str, port: int, operation: str) -> dict[str, Any]:
-        return await self._ask(owner, name, port, "POST", "state/restore", {"operation": operation})
+    async def restore(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        state: str | None = None,
+        check: bool = False,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
+        body = {"operation": operation, "state": state or operation, "check": check, **_limit(seconds)}
+        return await self._ask(owner, name, port, "POST", "state/restore", body)
+
+    async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
+        return await self._ask(owner, name, port, "GET", "activity", None)
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]:
         return await self._ask(owner, name, port, "GET", "health", None)
@@ -85,6 +114,10 @@ class _Said(Record):
     """As much of an answer as control relies on."""
 
     kernels: list[_Kernel] = Field(default_factory=list)
+
+
+def _limit(seconds: float | None) -> dict[str, float]:
+    return {} if seconds is None else {"seconds": seconds}
 
 
 async def _read(answer: httpx.Response) -> bytes:

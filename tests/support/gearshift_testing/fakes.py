@@ -1,7 +1,7 @@
 """Stand-ins with behaviour for what control works with: a clock, a hub with servers and kernels, a box; each can fail.
 
 A fault is set at a named stage: `hub.faults.at("start", refuse("start_failed", exit=3))`. Stages of the hub: `start`
-`started` `stop` `stopped` `hold` `release` `state` `servers`; of servers: `plan` `save` `restore` `health`. The second
+`started` `stop` `stopped` `hold` `release` `state` `servers`; of servers: `plan` `save` `restore` `activity` `health`. The second
 of a pair comes after the effect and before the answer: where a crash hurts most.
 """
 
@@ -277,6 +277,7 @@ class FakeHub:
             name,
             pending=server.pending,
             frozen=server.kept is not None,
+            held_by=server.held_by,
             exit_code=server.exit_code,
             last_activity=server.last_activity,
         )
@@ -296,6 +297,8 @@ class FakeServers:
         self._hub = hub
         self.faults = Faults()
         self.saved: dict[str, dict[str, object]] = {}
+        self.doing: dict[str, object] = {}
+        """What every workspace says it is busy with."""
 
     async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]:
         await self.faults.pass_by("plan")
@@ -307,17 +310,48 @@ class FakeServers:
         return {"kernels": [{"kernel_id": "k1", "path": "a.ipynb", "busy": False, "variables": variables}]}
 
     async def save(
-        self, owner: str, name: str, port: int, operation: str, *, busy: str, leave_out: list[str]
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        busy: str,
+        leave_out: list[str],
+        partly: bool = False,
+        seconds: float | None = None,
     ) -> dict[str, Any]:
         await self.faults.pass_by("save")
         kept = {key: value for key, value in self._tree(port).variables.items() if key not in leave_out}
         self.saved[operation] = kept
-        return {"variables": len(kept)}
+        variables = [{"name": key, "verdict": "copy", "bytes": 8} for key in kept]
+        kernel = {"kernel_id": "k1", "path": "a.ipynb", "name": "python3", "variables": variables}
+        return {"variables": len(kept), "seconds": 0.1, "kernels": [kernel]}
 
-    async def restore(self, owner: str, name: str, port: int, operation: str) -> dict[str, Any]:
+    async def restore(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        state: str | None = None,
+        check: bool = False,
+        seconds: float | None = None,
+    ) -> dict[str, Any]:
         await self.faults.pass_by("restore")
-        self._tree(port).variables = dict(self.saved[operation])
-        return {"variables": len(self.saved[operation])}
+        saved = self.saved.get(state or operation)
+        if saved is None:
+            raise fail(
+                "restore_failed", machine="this machine", cause="nothing was saved under this operation"
+            )
+        self._tree(port).variables |= saved
+        return {"variables": len(saved)}
+
+    async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
+        await self.faults.pass_by("activity")
+        self._tree(port)
+        return {"at": self._hub.clock.now().isoformat(), **self.doing}
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]:
         await self.faults.pass_by("health")
@@ -341,6 +375,9 @@ class FakeBox:
         self.resized: list[tuple[str, ProcessLimits]] = []
         self.too_small = False
         self.binned: list[str] = []
+        self.state_sizes: dict[str, int | None] = {}
+        """What a saved state measures, by its name; 1,000 bytes where nothing is said, None for none."""
+        self.forgotten: list[str] = []
 
     def able(self) -> Able:
         return self._able
@@ -358,6 +395,15 @@ class FakeBox:
         if self.too_small:
             raise OSError(16, "Device or resource busy")
         self.resized.append((tree, limits))
+
+    def state_bytes(self, short: str, state: str) -> int | None:
+        return self.state_sizes.get(state, 1000)
+
+    def forget_state(self, short: str, state: str) -> None:
+        self.forgotten.append(state)
+
+    def forget_states(self, short: str) -> None:
+        self.forgotten.append(short)
 
     def bin_home(self, slug: str) -> None:
         self.binned.append(slug)

@@ -13,7 +13,7 @@ from gearshift_hub.backends.base import Able
 from gearshift_hub.deployment import Deployment
 from gearshift_hub.paths import Home
 
-from . import inventory, people
+from . import inventory, kernel_states, people
 from .capabilities import Capabilities, probe
 
 
@@ -48,6 +48,15 @@ class LocalBox:
     def ensure_workspace(self, person: Person, short: str) -> tuple[str, str]:
         runtime, state = people.workspace_folders(self.home, person, short)
         return str(runtime), str(state)
+
+    def state_bytes(self, short: str, state: str) -> int | None:
+        return kernel_states.size(self.home, short, state)
+
+    def forget_state(self, short: str, state: str) -> None:
+        kernel_states.remove(self.home, short, state)
+
+    def forget_states(self, short: str) -> None:
+        kernel_states.remove_all(self.home, short)
 
     def bin_home(self, slug: str) -> None:
         people.bin_home(self.home, slug, datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f"))

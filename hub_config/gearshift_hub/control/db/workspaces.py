@@ -37,6 +37,8 @@ class WorkspaceRow(Base):
     """The hub's last activity."""
     cost_cap_nano: Mapped[int | None] = mapped_column(default=None)
     """Stop once it has cost this much since `ready_at`: the cap that a spend token named."""
+    deleted_at: Mapped[datetime | None] = mapped_column(default=None)
+    """Hidden since then; a new one of this name takes the row over, so that no tree's name comes twice."""
 
     @property
     def id(self) -> str:

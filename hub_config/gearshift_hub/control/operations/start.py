@@ -1,4 +1,4 @@
-"""The start: admit, lease, launch, ready, meter. One that never gets ready costs nothing and leaves nothing."""
+"""The start: admit, lease, launch, ready, restore, meter. One that never gets ready costs nothing and leaves nothing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.hub import ServerState
+from gearshift_hub.control.operations import bringing_back
 from gearshift_hub.control.operations.settling import row_of, settle
 from gearshift_hub.control.operations.stale_hold import past_stale_hold
 from gearshift_hub.control.services import launches, leases, ledger, workspaces
@@ -40,6 +41,7 @@ def flow(ctx: Context) -> Flow:
             "ready": StepWork(
                 start.ready, undo=start.end_server, seconds=lambda _run: deadlines.start + HUB_CLEANS_UP_S
             ),
+            "restore": StepWork(start.restore, seconds=start.restore_s),
             "meter": StepWork(start.meter, undo=start.unmeter),
         },
         begin=start.begin,
@@ -56,7 +58,10 @@ def where(state: ServerState) -> dict[str, Any]:
 
 
 class _Start:
-    """Parameters: `spec`, and from a plan `max_cost_nano`. Data: `price`, `devices`, `launch`, `server`, `ready_at`."""
+    """Parameters: `spec`, `state` (which kept state comes back, see `bringing_back`), and from a plan `max_cost_nano`.
+
+    Data: `price`, `devices`, `state`, `state_seconds`, `launch`, `server`, `ready_at`.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -109,6 +114,7 @@ class _Start:
         """The launch plan, for the spawner to fetch; then what disks and data sets have to prepare."""
         if "launch" not in run.data:
             with self._ctx.db.transaction() as session:
+                run.record(session, **bringing_back.chosen(session, run))
                 plan = self._plan(session, run)
                 run.record(session, launch=plan.model_dump(mode="json"))
         plan = LaunchPlan(**run.data["launch"])
@@ -126,6 +132,7 @@ class _Start:
             operation=run.id,
             spec=_spec(run),
             device_ids=tuple(run.data["devices"]),
+            state=run.data["state"],
         )
 
     async def ready(self, run: Run) -> dict[str, Any]:
@@ -158,6 +165,17 @@ class _Start:
             if state.pending is None and self._ctx.clock.monotonic() - began > WATCH_GRACE_S:
                 raise fail("start_failed", machine=_spec(run).machine, exit=state.exit_code)
             await self._ctx.clock.sleep(WATCH_S)
+
+    def restore_s(self, run: Run) -> float:
+        return bringing_back.seconds(self._ctx, run) + bringing_back.GRACE_S
+
+    async def restore(self, run: Run) -> dict[str, Any] | None:
+        """What was kept comes back before pages are let in; whatever goes wrong with that, the workspace is there."""
+        if run.data.get("state") is None:
+            return None
+        port = run.data["server"]["port"]
+        report = await bringing_back.into(self._ctx, run, port, run.data["state"])
+        return {"restored": report["ok"], "result": {"restored": report}}
 
     async def end_server(self, run: Run) -> None:
         assert run.name is not None

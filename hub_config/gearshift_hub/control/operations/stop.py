@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from gearshift.model.errors import GearshiftError, fail
+from gearshift.model.kept_state import StateKind
 from gearshift.model.operation import OperationState
 from gearshift.model.units import from_iso, to_iso
 from gearshift.model.workspace import WorkspaceState
@@ -15,8 +16,9 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations.settling import close, free, row_of, seen_last, settle
 from gearshift_hub.control.operations.stale_hold import past_stale_hold
+from gearshift_hub.control.operations.switched_server import kernels_s
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import workspaces
+from gearshift_hub.control.services import states, workspaces
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
 log = logging.getLogger("gearshift.operations")
@@ -71,13 +73,17 @@ class _Stop:
             return {"saved": False, "why": "nothing was running"}
         try:
             report = await self._ctx.servers.save(
-                run.owner, run.name, port, run.id, busy="interrupt", leave_out=[]
+                run.owner, run.name, port, run.id, busy="interrupt", leave_out=[], seconds=self._kernels_s
             )
         except ServerGoneError:
             return {"saved": False, "why": "the server did not answer"}
         except GearshiftError as error:
             return {"saved": False, "why": error.message}
         return {"saved": True, "result": {"saved": report}}
+
+    @property
+    def _kernels_s(self) -> float:
+        return kernels_s(self._ctx.deployment.deadlines.save())
 
     def _port(self, run: Run) -> int | None:
         with self._ctx.db.transaction() as session:

@@ -44,10 +44,12 @@ def build(
     spec: WorkspaceSpec,
     device_ids: tuple[str, ...],
     restore: bool = False,
+    state: str | None = None,
 ) -> LaunchPlan:
     """The plan of one launch; each build is a new generation of the workspace.
 
-    With `restore` the server holds back what pages ask about kernels until the operation has brought them back.
+    With `restore` the server holds back what pages ask about kernels until what the operation saved is back; with
+    `state` until that kept state is.
     """
     row = workspaces.get(session, owner, name)
     row.generation += 1
@@ -63,7 +65,7 @@ def build(
         person=who,
         image=ImageRef(id=image.id, python=image.python, digest=image.digest),
         env=_env(ctx, row, machine, spec, device_ids, state_dir)
-        | ({"GEARSHIFT_RESTORE": operation} if restore else {}),
+        | _restored(operation, operation if restore else state),
         limits=limits_of(machine),
         devices=device_ids,
         mounts=_mounts(ctx, session, owner, name),
@@ -86,6 +88,12 @@ def _mounts(ctx: Context, session: Session, owner: str, name: str) -> tuple[Moun
     return tuple(mount for ask in ctx.hooks.mounts for mount in ask(session, owner, name))
 
 
+def _restored(operation: str, state: str | None) -> dict[str, str]:
+    if state is None:
+        return {}
+    return {"GEARSHIFT_RESTORE": operation, "GEARSHIFT_RESTORE_STATE": state}
+
+
 def _env(
     ctx: Context,
     row: WorkspaceRow,
@@ -103,6 +111,7 @@ def _env(
         "GEARSHIFT_CONTROL_URL": ctx.control_url,
         "GEARSHIFT_STATE_DIR": state_dir,
         "GEARSHIFT_STATE_KEY": keys.state_key(ctx.state_secret, row.owner),
+        "GEARSHIFT_STATE_KEEP_DAYS": f"{ctx.deployment.state.keep_days:g}",
         DOOR_KEY_ENV: keys.door_key(ctx.state_secret, row.owner, row.name),
         "GEARSHIFT_DEVICES": ",".join(device_ids),
         "CUDA_VISIBLE_DEVICES": _visible(ctx, machine, device_ids),

@@ -1,8 +1,8 @@
 """Workspaces: found, made, and moved from state to state; every change of state writes its event here.
 
 Why a workspace stands where it stands is one word in `reason`, which the screens put into a sentence:
-`asked` `idle` `balance` `cost_cap` `shutdown` `disabled` `disk_removed` somebody or a rule stopped it · `cancelled` its
-start was · `gone` or `exit N` its server ended by itself · `unknown` found running without a lease ·
+`asked` `idle` `stuck` `end_of_work` `balance` `cost_cap` `shutdown` `disabled` `disk_removed` somebody or a rule
+stopped it · `cancelled` its start was · `gone` or `exit N` its server ended by itself · `unknown` found running without a lease ·
 `stopping_then_starting` a start waits for the stop · `not_switched` the last switch went back · else the code of the
 error that ended its start.
 """
@@ -25,7 +25,8 @@ from gearshift_hub.control.services import ledger
 
 
 def find(session: Session, owner: str, name: str) -> WorkspaceRow | None:
-    return session.get(WorkspaceRow, (owner, name))
+    row = session.get(WorkspaceRow, (owner, name))
+    return None if row is None or row.deleted_at is not None else row
 
 
 def get(session: Session, owner: str, name: str) -> WorkspaceRow:
@@ -54,8 +55,9 @@ def names_for(name: object, display_name: object) -> tuple[str, str]:
 
 
 def listed(session: Session, owner: str | None) -> list[WorkspaceRow]:
-    """One person's workspaces, or all."""
-    query = select(WorkspaceRow).order_by(WorkspaceRow.owner, WorkspaceRow.name)
+    """One person's workspaces, or all; without those that were deleted."""
+    query = select(WorkspaceRow).where(WorkspaceRow.deleted_at.is_(None))
+    query = query.order_by(WorkspaceRow.owner, WorkspaceRow.name)
     if owner is not None:
         query = query.where(WorkspaceRow.owner == owner)
     return list(session.scalars(query))
@@ -68,20 +70,26 @@ def in_states(session: Session, states: Sequence[WorkspaceState]) -> list[Worksp
 def make(
     ctx: Context, session: Session, owner: str, name: str, display_name: str, spec: WorkspaceSpec
 ) -> WorkspaceRow:
-    """A new workspace that is stopped."""
-    row = WorkspaceRow(
-        owner=owner,
-        name=name,
-        display_name=display_name,
-        short=hashlib.sha256(f"{owner}/{name}".encode()).hexdigest()[:8],
-        generation=0,
-        spec=spec.model_dump(mode="json"),
-        state=WorkspaceState.STOPPED,
-        since=ctx.clock.now(),
-    )
-    session.add(row)
+    """A new workspace that is stopped; after a deleted one of this name it goes on counting that one's launches."""
+    row = session.get(WorkspaceRow, (owner, name))
+    if row is None:
+        short = hashlib.sha256(f"{owner}/{name}".encode()).hexdigest()[:8]
+        row = WorkspaceRow(owner=owner, name=name, short=short, generation=0)
+        session.add(row)
+    row.display_name = display_name
+    row.spec = spec.model_dump(mode="json")
+    row.state, row.reason, row.since = WorkspaceState.STOPPED, None, ctx.clock.now()
+    row.deleted_at = None
     session.flush()
     return row
+
+
+def hide(ctx: Context, session: Session, row: WorkspaceRow) -> None:
+    """Deleted: nobody sees it any more; the ledger and the journal still name it."""
+    row.deleted_at = ctx.clock.now()
+    session.flush()
+    data = {"owner": row.owner, "name": row.name, "state": "gone"}
+    ctx.events.add(session, "workspace.state", data, owner=row.owner)
 
 
 def move(

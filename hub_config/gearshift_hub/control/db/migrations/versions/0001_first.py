@@ -109,6 +109,16 @@ def upgrade() -> None:
     op.create_index(op.f("ix_leases_operation"), "leases", ["operation"], unique=False)
     op.create_index(op.f("ix_leases_workspace"), "leases", ["workspace"], unique=False)
     op.create_table(
+        "notices",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("channel", sa.String(length=16), nullable=False),
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("body", sa.JSON(), nullable=False),
+        sa.Column("tries", sa.BigInteger(), nullable=False),
+        sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_notices")),
+    )
+    op.create_table(
         "operations",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
@@ -142,6 +152,18 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_plans_expires_at"), "plans", ["expires_at"], unique=False)
     op.create_index(op.f("ix_plans_user"), "plans", ["user"], unique=False)
+    op.create_table(
+        "timings",
+        sa.Column("operation", sa.String(length=64), nullable=False),
+        sa.Column("stage", sa.String(length=32), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("seconds", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("operation", "stage", name=op.f("pk_timings")),
+    )
+    op.create_index("ix_timings_stage", "timings", ["stage", "kind", "at"], unique=False)
     op.create_table(
         "disks",
         sa.Column("id", sa.String(length=32), nullable=False),
@@ -199,6 +221,27 @@ def upgrade() -> None:
     op.create_index(op.f("ix_jobs_owner"), "jobs", ["owner"], unique=False)
     op.create_index(op.f("ix_jobs_state"), "jobs", ["state"], unique=False)
     op.create_table(
+        "states",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=30), nullable=False),
+        sa.Column("short", sa.String(length=8), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=True),
+        sa.Column("machine", sa.String(), nullable=False),
+        sa.Column("image", sa.String(), nullable=False),
+        sa.Column("taken_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("seconds", sa.Double(), nullable=False),
+        sa.Column("kernels", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(["owner"], ["accounts.name"], name=op.f("fk_states_owner_accounts")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_states")),
+    )
+    op.create_index(op.f("ix_states_owner"), "states", ["owner"], unique=False)
+    op.create_index(op.f("ix_states_taken_at"), "states", ["taken_at"], unique=False)
+    op.create_table(
         "workspaces",
         sa.Column("owner", sa.String(length=255), nullable=False),
         sa.Column("name", sa.String(length=30), nullable=False),
@@ -218,6 +261,7 @@ def upgrade() -> None:
         sa.Column("seen_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("active_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("cost_cap_nano", sa.BigInteger(), nullable=True),
+        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["owner"], ["accounts.name"], name=op.f("fk_workspaces_owner_accounts")),
         sa.PrimaryKeyConstraint("owner", "name", name=op.f("pk_workspaces")),
         sa.UniqueConstraint("short", name=op.f("uq_workspaces_short")),
@@ -250,13 +294,36 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("disk", "user", name=op.f("pk_disk_members")),
     )
     op.create_index(op.f("ix_disk_members_user"), "disk_members", ["user"], unique=False)
+    op.create_table(
+        "idle",
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=30), nullable=False),
+        sa.Column("action", sa.String(), nullable=True),
+        sa.Column("after_s", sa.Double(), nullable=True),
+        sa.Column("keep_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("end", sa.JSON(), nullable=True),
+        sa.Column("since", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("clock", sa.JSON(), nullable=True),
+        sa.Column("told", sa.JSON(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["owner", "name"],
+            ["workspaces.owner", "workspaces.name"],
+            name=op.f("fk_idle_owner_workspaces"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("owner", "name", name=op.f("pk_idle")),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("idle")
     op.drop_index(op.f("ix_disk_members_user"), table_name="disk_members")
     op.drop_table("disk_members")
     op.drop_table("disk_holds")
     op.drop_table("workspaces")
+    op.drop_index(op.f("ix_states_taken_at"), table_name="states")
+    op.drop_index(op.f("ix_states_owner"), table_name="states")
+    op.drop_table("states")
     op.drop_index(op.f("ix_jobs_state"), table_name="jobs")
     op.drop_index(op.f("ix_jobs_owner"), table_name="jobs")
     op.drop_index(op.f("ix_jobs_created_at"), table_name="jobs")
@@ -264,6 +331,8 @@ def downgrade() -> None:
     op.drop_table("home_usage")
     op.drop_index("ix_disks_owner_name", table_name="disks")
     op.drop_table("disks")
+    op.drop_index("ix_timings_stage", table_name="timings")
+    op.drop_table("timings")
     op.drop_index(op.f("ix_plans_user"), table_name="plans")
     op.drop_index(op.f("ix_plans_expires_at"), table_name="plans")
     op.drop_table("plans")
@@ -271,6 +340,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_operations_state"), table_name="operations")
     op.drop_index(op.f("ix_operations_created_at"), table_name="operations")
     op.drop_table("operations")
+    op.drop_table("notices")
     op.drop_index(op.f("ix_leases_workspace"), table_name="leases")
     op.drop_index(op.f("ix_leases_operation"), table_name="leases")
     op.drop_index(op.f("ix_leases_job"), table_name="leases")
