@@ -39,7 +39,8 @@ c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api_port}"
 c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
 c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
 c.Spawner.environment = {environment}
-c.Spawner.args = ["--allow-root", "--ServerApp.jpserver_extensions={{'gearshift.lab': False}}"]
+OFF = {{'gearshift.lab': False, 'jupyter_server_fileid': False, 'jupyter_server_ydoc': False}}
+c.Spawner.args = ["--allow-root", f"--ServerApp.jpserver_extensions={{OFF}}"]
 c.Spawner.http_timeout = 60
 c.JupyterHub.log_level = "WARN"
 """
@@ -136,6 +137,7 @@ def hidden(folder: Path) -> dict[str, str]:
     """Settings of Lab that switch our extension off, and where they lie."""
     place = folder / "jupyter/labconfig"
     place.mkdir(parents=True)
-    off = {"disabledExtensions": {"jupyterlab-gearshift": True}}
+    ours = ("jupyterlab-gearshift", "@jupyter/docprovider-extension", "@jupyter/collaboration-extension")
+    off = {"disabledExtensions": dict.fromkeys(ours, True)}
     (place / "page_config.json").write_text(json.dumps(off))
     return {"JUPYTER_CONFIG_PATH": str(folder / "jupyter")}

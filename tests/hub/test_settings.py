@@ -105,7 +105,7 @@ def test_the_command_line_of_a_server_names_nobody(home: Home) -> None:
 
 
 def test_server_settings_are_readable_by_every_uid(home: Home) -> None:
-    write_settings(home)
+    write_settings(home, documents_on_server=True)
     file = home.run / "jupyter" / "jupyter_server_config.json"
     assert file.stat().st_mode & 0o777 == 0o644
     settings = json.loads(file.read_text())

@@ -40,6 +40,8 @@ def server_argv(plan: LaunchPlan) -> list[str]:
         f"--ServerApp.cookie_secret_file={plan.state_dir}/cookie_secret",
         f"--LabApp.user_settings_dir={plan.person.home}/.jupyter/lab/user-settings",
         f"--LabApp.workspaces_dir={_layouts(plan)}",
+        f"--SQLiteYStore.db_path={plan.state_dir}/documents/updates.db",
+        f"--BaseFileIdManager.db_path={plan.state_dir}/documents/files.db",
         *plan.argv_extra,
     ]
 
@@ -49,18 +51,24 @@ def _layouts(plan: LaunchPlan) -> str:
     return f"{plan.person.home}/.local/share/gearshift/workspaces/{plan.workspace.name}/lab"
 
 
-def server_settings() -> dict[str, Any]:
+def server_settings(documents_on_server: bool) -> dict[str, Any]:
     """Settings of every workspace's server; a person's own settings in the home come after them."""
     return {
         "ServerApp": {
-            "jpserver_extensions": {"gearshift.lab": True, "jupyter_lsp": False, "notebook_shim": False},
+            "jpserver_extensions": {
+                "gearshift.lab": True,
+                "jupyter_lsp": False,
+                "notebook_shim": False,
+                **dict.fromkeys(DOCUMENT_EXTENSIONS, documents_on_server),
+            },
             "disable_check_xsrf": False,
             "quit_button": False,
             "terminals_enabled": True,
         },
         "KernelManager": {"transport": "ipc"},
         "FileContentsManager": {"files_handler_class": "gearshift.lab.files.PersonFiles"},
-        "MappingKernelManager": {"cull_idle_timeout": 0},
+        "MappingKernelManager": {"cull_idle_timeout": 0, "buffer_offline_messages": not documents_on_server},
+        "SQLiteYStore": {"squash_after_inactivity_of": 3600},
         "LabApp": {
             "news_url": None,
             "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
@@ -77,12 +85,27 @@ LANGUAGE_SERVER_PLUGINS = (
 """Their server side is off: it looks for language servers with npm at each start."""
 
 
-def page_settings() -> dict[str, Any]:
+DOCUMENT_EXTENSIONS = ("jupyter_server_fileid", "jupyter_server_ydoc")
+"""The shared document's server half; its page half is the two below."""
+DOCUMENT_PAGES = ("@jupyter/docprovider-extension", "@jupyter/collaboration-extension")
+PEOPLE_IN_PAGES = (
+    "@jupyter/collaboration-extension:rtcPanel",
+    "@jupyter/collaboration-extension:shared-link",
+    "@jupyter/collaboration-extension:userMenu",
+    "@jupyter/collaboration-extension:user-menu-bar",
+    "@jupyter/docprovider-extension:notebook-cell-executor",
+    "@jupyter/docprovider-extension:statusBarTimeline",
+)
+"""Cells are sent by our own plugin, and nothing is drawn of what is not built: workspaces are not shared yet."""
+
+
+def page_settings(documents_on_server: bool) -> dict[str, Any]:
     """Settings of every Lab page: extensions come ready built, so there is nothing to build and nothing to check."""
+    documents = PEOPLE_IN_PAGES if documents_on_server else DOCUMENT_PAGES
     return {
         "buildAvailable": False,
         "buildCheck": False,
-        "disabledExtensions": dict.fromkeys(LANGUAGE_SERVER_PLUGINS, True),
+        "disabledExtensions": dict.fromkeys((*LANGUAGE_SERVER_PLUGINS, *documents), True),
     }
 
 
@@ -90,14 +113,14 @@ def settings_folder(home: Home) -> Path:
     return home.run / "jupyter"
 
 
-def write_settings(home: Home) -> None:
+def write_settings(home: Home, documents_on_server: bool) -> None:
     """Put the settings where every uid can read and nobody but us can write them."""
     folder = settings_folder(home)
     for place in (folder, folder / "labconfig"):
         place.mkdir(mode=0o755, exist_ok=True)
         place.chmod(0o755)
-    _write(folder / "jupyter_server_config.json", server_settings())
-    _write(folder / "labconfig" / "page_config.json", page_settings())
+    _write(folder / "jupyter_server_config.json", server_settings(documents_on_server))
+    _write(folder / "labconfig" / "page_config.json", page_settings(documents_on_server))
 
 
 def _write(file: Path, settings: dict[str, Any]) -> None:

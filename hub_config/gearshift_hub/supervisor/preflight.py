@@ -49,7 +49,7 @@ def prepare(home: Home, file: Path | None, overrides: dict[str, object]) -> Read
         ports = choose(deployment.server, home)
         if before != ports:
             _end_strangers(home)
-        _write(home, ports)
+        _write(home, ports, deployment)
     except BaseException:
         lock.close()
         raise
@@ -97,13 +97,13 @@ def _open_to_people(path: Path, way_on: str) -> None:
             raise CannotStart(f"People's workspaces cannot enter {folder}, and so not {path}: {way_on}.")
 
 
-def _write(home: Home, ports: Ports) -> None:
+def _write(home: Home, ports: Ports, deployment: Deployment) -> None:
     try:
         home.make_secrets()
         home.record_ports(ports)
         write_private(static_file(home), static_settings(home, ports))
         rules_file(home).touch(0o600)  # traefik watches a file that is there; the hub fills it
-        write_settings(home)
+        write_settings(home, deployment.documents.on_server)
     except OSError as error:
         raise about_folder(home.root, error) from error
 

@@ -27,6 +27,7 @@ START_S = 60.0
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "extensions/gearshift/lab/config"
 _OTHERS = ("jupyterlab", "jupyter_lsp", "jupyter_server_terminals", "notebook_shim")
+_DOCUMENTS = ("jupyter_server_fileid", "jupyter_server_ydoc")
 _MAIN = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyter_server.serverapp import main; main()"
 """As the warm server does: that module costs 1.2 s at each start and nobody needs it (facts-hub 3.4)."""
 
@@ -210,7 +211,7 @@ class Folders:
         """Settings that leave other extensions out: the tests need none of them."""
         place = self.root / "config" / "jupyter_server_config.d"
         place.mkdir(parents=True, exist_ok=True)
-        off = {"ServerApp": {"jpserver_extensions": dict.fromkeys(_OTHERS, False)}}
+        off = {"ServerApp": {"jpserver_extensions": dict.fromkeys((*_OTHERS, *_DOCUMENTS), False)}}
         (place / "others.json").write_text(json.dumps(off))
         return place.parent
 
