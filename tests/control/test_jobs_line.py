@@ -382,6 +382,23 @@ async def test_what_a_supervisor_writes_is_data_and_nothing_else(
     assert (await jobs.job(alice, id))["cost_nano"] == 10**9 * 30 // 3600
 
 
+@pytest.mark.parametrize("attempt", [-5, "5.0", "x", None, True, 10**400, 2**60])
+async def test_whatever_a_job_says_of_its_attempt_its_log_and_curve_can_be_read(
+    jobs: Jobs, backend: FakeJobs, alice: Person, attempt: object
+) -> None:
+    id = await jobs.submit(alice)
+    await jobs.turn()
+    backend.gangs[id].runs()
+    backend.gangs[id].status = {**(backend.gangs[id].status or {}), "attempt": attempt}
+    await jobs.turn()
+    for path in (f"/jobs/{id}/logs", f"/jobs/{id}/metrics", "/jobs"):
+        answer = await alice.get(path)
+        assert answer.status_code == 200, answer.text
+    kept = jobs.row(id).status.get("attempt", 0)
+    assert isinstance(kept, int)
+    assert 0 <= kept <= 2**53
+
+
 async def test_every_change_of_state_is_told_to_the_owner_only(
     jobs: Jobs, backend: FakeJobs, control: Control, alice: Person, bob: Person
 ) -> None:

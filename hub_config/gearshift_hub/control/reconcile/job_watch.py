@@ -7,10 +7,8 @@ submitter's files say about time is believed only where it lies between what we 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from gearshift.model.job import EndReason, JobSpec, JobState
 from sqlalchemy.orm import Session
@@ -61,7 +59,7 @@ class Watch:
             if not seen.alive:
                 self._over(session, row, seen, said)
                 return None
-            self._running(session, row, seen.status or {}, said)
+            self._running(session, row, said)
             self._computing(session, row, seen)
             if row.ending is None:
                 row.ending = self._must_end(session, row, seen)
@@ -89,12 +87,13 @@ class Watch:
 
     # -- alive ----------------------------------------------------------------------------------
 
-    def _running(self, session: Session, row: JobRow, status: Mapping[str, Any], said: Said | None) -> None:
+    def _running(self, session: Session, row: JobRow, said: Said | None) -> None:
         """Take over what the supervisor says; the first time all ranks run, charging begins."""
         if said is None:
             return
-        changed = dict(status) != row.status
-        row.status = dict(status)
+        status = said.model_dump(mode="json")
+        changed = status != row.status
+        row.status = status
         if JobState(row.state) is JobState.STARTING and said.state != "starting":
             self._charge(session, row, self._ctx.clock.now())
             job_records.change(self._ctx, session, row, JobState.RUNNING, note="")
@@ -159,8 +158,8 @@ class Watch:
     # -- over -----------------------------------------------------------------------------------
 
     def _over(self, session: Session, row: JobRow, seen: Seen, said: Said | None) -> None:
-        if seen.status is not None and said is not None:
-            row.status = dict(seen.status)
+        if said is not None:
+            row.status = said.model_dump(mode="json")
         if row.running_at is None and said is not None and said.ranks and row.started_at is not None:
             self._charge(session, row, row.started_at)
         note = said.note if said else f"The supervisor ended with {seen.exit_code} before its first word."

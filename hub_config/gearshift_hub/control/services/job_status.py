@@ -14,6 +14,8 @@ LINES, LINE_CHARS, TEXT_CHARS = 60, 400, 2000
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 """As large as every reader of JSON takes."""
+Code = Annotated[int, Field(ge=-(2**31), le=2**32)]
+"""An exit code or the number of a signal."""
 
 
 class SaidFailure(Record):
@@ -21,8 +23,8 @@ class SaidFailure(Record):
 
     rank: Count
     node: Count
-    exit_code: int | None = None
-    signal: int | None = None
+    exit_code: Code | None = None
+    signal: Code | None = None
     message: str = ""
     traceback: str = ""
     where: str = ""
@@ -36,18 +38,18 @@ class SaidRank(Record):
     rank: Count
     node: Count
     state: str
-    exit_code: int | None = None
-    signal: int | None = None
+    exit_code: Code | None = None
+    signal: Code | None = None
 
 
 class Said(Record):
-    """status.json. The submitter owns that file: what does not fit is not believed."""
+    """status.json. The submitter owns that file: what does not fit is not believed, and only what is read here is kept."""
 
     state: str = "starting"
     reason: str | None = None
     note: str = ""
     attempt: Count = 0
-    exit_code: int | None = None
+    exit_code: Code | None = None
     ranks: tuple[SaidRank, ...] = ()
     first_failure: SaidFailure | None = None
     checkpoint_step: Count | None = None
