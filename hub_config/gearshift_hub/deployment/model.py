@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated
 
 from gearshift.model.admission import Limits as AdmissionLimits
 from gearshift.model.admission import World
+from gearshift.model.idle import IdleAction
 from gearshift.model.image import Image
 from gearshift.model.lease import Device, Lease, Pool
 from gearshift.model.machine import Machine
@@ -119,9 +121,36 @@ class People(Input):
 
 
 class Idle(Input):
-    """When an unused workspace stops; 0 means never."""
+    """What becomes of a workspace that nobody uses, and within which bounds its owner may choose otherwise."""
 
-    stop_after_hours: Annotated[float, Field(ge=0)] = 8.0
+    action: IdleAction = IdleAction.STOP
+    after_hours: Annotated[float, Field(ge=0)] = 8.0
+    min_hours: Annotated[float, Field(gt=0)] = 0.5
+    max_hours: Annotated[float, Field(gt=0)] = 72.0
+    actions: Annotated[tuple[IdleAction, ...], Field(min_length=1)] = (IdleAction.STOP, IdleAction.DROP)
+    drop_to: str | None = None
+    warn_before: Seconds = 600
+    end_grace: Seconds = 60
+    stuck_hours: Annotated[float, Field(ge=0)] = 24.0
+    open_page_counts: bool = False
+
+
+class Notices(Input):
+    """Where warnings go besides the page: a web hook that is signed, and mail."""
+
+    webhook_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
+    webhook_secret_file: Path | None = None
+    smtp_host: str | None = None
+    smtp_port: Port = 25
+    mail_from: str | None = None
+    mail_to: str | None = None
+
+
+class State(Input):
+    """How long saved kernel state is kept, and how much of it one person may hold."""
+
+    keep_days: Annotated[float, Field(gt=0, le=3650)] = 7.0
+    per_person_bytes: Size = Field(alias="per_person", default=20_000_000_000)
 
 
 class Documents(Input):
@@ -170,7 +199,9 @@ class Deployment(Input):
     limits: Limits = Limits()
     people: People = People()
     idle: Idle = Idle()
+    notices: Notices = Notices()
     documents: Documents = Documents()
+    state: State = State()
     deadlines: Deadlines = Deadlines()
     queue: Queue = Queue()
 
