@@ -15,7 +15,9 @@ class WorkspaceServers(Protocol):
     A refusal is a GearshiftError; no answer is a ServerGoneError.
     """
 
-    async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]: ...
+    async def plan(self, owner: str, name: str, port: int, *, probe: bool = False) -> dict[str, Any]:
+        """With `probe` it also measures how fast the disk takes a state and gives it back."""
+
 
     async def save(
         self,

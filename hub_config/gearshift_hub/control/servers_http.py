@@ -33,8 +33,8 @@ class HttpServers:
         timeout = httpx.Timeout(None, connect=CONNECT_S)
         self._http = httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False, limits=MANY)
 
-    async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]:
-        return await self._ask(owner, name, port, "POST", "state/plan", {})
+    async def plan(self, owner: str, name: str, port: int, *, probe: bool = False) -> dict[str, Any]:
+        return await self._ask(owner, name, port, "POST", "state/plan", {"probe": probe})
 
     async def save(
         self,

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.operations import OperationRow
+from gearshift_hub.control.services import timings
 from gearshift_hub.control.steps import Flow, Run
 
 
@@ -49,6 +50,12 @@ def active(session: Session, workspace: str) -> list[OperationRow]:
         OperationRow.workspace == workspace, OperationRow.state == OperationState.RUNNING
     )
     return list(session.scalars(query.order_by(OperationRow.number)))
+
+
+def has_ended(session: Session, id: str) -> bool:
+    """Of an operation that is known here; an unknown one is somebody else's."""
+    row = session.get(OperationRow, id)
+    return row is not None and row.state != OperationState.RUNNING
 
 
 def waits_for(session: Session, id: str) -> str | None:
@@ -99,7 +106,7 @@ def enter(
     now = ctx.clock.now()
     op = begin(
         f"op-{secrets.token_hex(8)}", kind, owner, now, workspace=workspace, after_stop=after is not None
-    )
+    ).model_copy(update=_told_before(params))
     row = OperationRow(
         id=op.id,
         number=(session.scalar(select(func.max(OperationRow.number))) or 0) + 1,
@@ -143,8 +150,19 @@ def apply(
         flow.begin(run, session)
     if new.state.is_final:
         flow.end(run, session)
+        timings.learn(session, new, row.params, ctx.clock.now())
     _tell(ctx, session, new)
     return new
+
+
+def _told_before(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the plan said of where it begins, where it goes and how long it takes."""
+    spec = params.get("spec") or {}
+    return {
+        "from_machine": params.get("from_machine"),
+        "to_machine": spec.get("machine"),
+        "expected": params.get("expected"),
+    }
 
 
 def _seconds(flow: Flow, run: Run) -> float:

@@ -1,4 +1,4 @@
-"""The plan of a switch: what moves and what does not, price before and after, how going back would be."""
+"""The plan of a switch: what becomes of each variable, what it takes, price before and after, how going back would be."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from gearshift.model.admission import Admission
 from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.lease import Lease, Purpose
+from gearshift.model.machine import Machine
 from gearshift.model.operation import Operation, OperationKind
 from gearshift.model.problems import parse
 from gearshift.model.workspace import WorkspaceSpec, WorkspaceState
@@ -18,18 +19,17 @@ from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
-from gearshift_hub.control.operations import journal
+from gearshift_hub.control.operations import burden, journal
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import leases, ledger, plans, workspaces
+from gearshift_hub.control.services import leases, ledger, plans, timings, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.services.plans import Plan
+from gearshift_hub.control.services.timings import Burden, Prediction
 
 ASK_VARIABLES_S = 30.0
-RESTART_S = 3.0
-LIVE_S = 1.0
 BUSY_WAYS = ("wait", "interrupt", "leave")
-MOVING = ("predicted_seconds", "busy", "executions", "total_bytes", "available_bytes")
+MOVING = ("predicted_seconds", "stages", "learned_from", "known", "fits", "memory", "disk", "busy")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Target:
 
 
 def register(ctx: Context) -> None:
-    plans.register(ctx, "switch", propose=propose, perform=perform, moving=MOVING)
+    plans.register(ctx, "switch", propose=propose, perform=perform, moving=MOVING, changed=changed)
 
 
 async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,10 +58,18 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         raise fail(
             "bad_request", field="busy", value=busy_way, allowed=list(BUSY_WAYS), problem="one of three"
         )
+    left = burden.names(body, "leave_out")
     with ctx.db.transaction() as session:
         target = _target(ctx, session, owner, name, body)
-    kernels = [] if target.mode == "live" else await _variables(ctx, owner, name, target.row.port)
-    predicted = _seconds(kernels)
+        probe = not timings.knows_bytes(session, owner)
+    live = target.mode == "live"
+    said = {} if live else await ask_server(ctx, owner, name, target.row.port, probe=probe)
+    kernels = list(said.get("kernels", ()))
+    again = burden.rerun(body, kernels, left)
+    load = burden.carried(said, left, again)
+    with ctx.db.transaction() as session:
+        expected = predict(session, owner, target.mode, load)
+    _say_seconds(kernels, expected)
     return {
         "workspace": target.row.id,
         "mode": target.mode,
@@ -73,10 +81,16 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         "price_per_hour_nano": target.admission.price_per_hour_nano,
         "max_cost_nano": None,
         "availability": target.availability,
+        "fits": None if live else burden.fits(said, _machine(ctx, target.spec)),
         "rollback": target.rollback,
-        "seconds": LIVE_S if target.mode == "live" else RESTART_S + 2 * predicted,
-        "predicted_seconds": predicted,
-        "leave_out": _leave_out(body),
+        "seconds": round(expected.seconds, 1),
+        "stages": expected.stages,
+        "learned_from": expected.runs,
+        "predicted_seconds": max(expected.stages.get("save", 0.0), expected.stages.get("restore", 0.0)),
+        "known": dict(load.known),
+        "bytes": load.bytes,
+        "leave_out": left,
+        "rerun": again,
         "kernels": kernels,
         "balance_nano": target.balance_nano,
     }
@@ -88,13 +102,34 @@ async def perform(ctx: Context, actor: Actor, plan: Plan) -> Operation:
     kind = OperationKind.RESIZE if figures["mode"] == "live" else OperationKind.SWITCH
     params = {
         "spec": figures["spec"],
+        "from_machine": figures["from"]["machine"],
         "freeze": figures["rollback"] == "frozen",
         "busy": plan.body.get("busy", "wait"),
         "leave_out": figures["leave_out"],
+        "rerun": figures["rerun"],
         "predicted_seconds": figures["predicted_seconds"],
+        "expected": figures["stages"],
+        "known": figures["known"],
         "max_cost_nano": plan.max_cost_nano,
     }
     return await ctx.operations.submit(kind, owner, name, actor=actor.name, params=params)
+
+
+def predict(session: Session, owner: str, mode: str, load: Burden) -> Prediction:
+    kind = OperationKind.RESIZE if mode == "live" else OperationKind.SWITCH
+    return timings.predict(session, owner, kind, load)
+
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is different now, as a person says it; None where only the path of the field can be named."""
+    if before.get("price_after_nano") != after.get("price_after_nano"):
+        return "the price", "价格"
+    ran = _runs(before) != _runs(after)
+    names = sorted(_differing(before, after))
+    if names:
+        shown = names[:3] + (["…"] if len(names) > 3 else [])
+        return ", ".join(shown), "、".join(shown)
+    return ("the state of a kernel", "内核状态") if ran else None
 
 
 def _target(ctx: Context, session: Session, owner: str, name: str, body: Mapping[str, Any]) -> _Target:
@@ -124,8 +159,11 @@ def _target(ctx: Context, session: Session, owner: str, name: str, body: Mapping
 def _admit(
     ctx: Context, session: Session, row: WorkspaceRow, spec: WorkspaceSpec, old: Lease, mode: str
 ) -> tuple[Admission, str]:
-    """With room for both the old tree is only frozen meanwhile; else a failure goes back to what was saved."""
-    if mode == "restart" and ctx.backend.box.able().freeze:
+    """Live nothing stops at all. With room for both the old tree is only frozen meanwhile; else a failure goes back to
+    what was saved."""
+    if mode == "live":
+        return admit_workspace(ctx, session, row.owner, row.name, spec, replacing=old), "live"
+    if ctx.backend.box.able().freeze:
         try:
             kept = admit_workspace(ctx, session, row.owner, row.name, spec, replacing=old, keep_memory=True)
             return kept, "frozen"
@@ -151,28 +189,47 @@ def _mode(ctx: Context, old: WorkspaceSpec, new: WorkspaceSpec) -> str:
     return "live" if before.differs_only_in_size(after) else "restart"
 
 
-async def _variables(ctx: Context, owner: str, name: str, port: int | None) -> list[dict[str, Any]]:
-    """What each kernel holds, with the verdict on each variable."""
+async def ask_server(ctx: Context, owner: str, name: str, port: int | None, *, probe: bool) -> dict[str, Any]:
+    """What each kernel holds, with the verdict on each variable, and what is in use. With `probe` it also measures how
+    fast the disk takes and gives bytes."""
     if port is None:
         raise fail("save_failed", cause="the server is gone")
     try:
-        said = await within(ctx.clock, ASK_VARIABLES_S, ctx.servers.plan(owner, name, port))
+        return await within(ctx.clock, ASK_VARIABLES_S, ctx.servers.plan(owner, name, port, probe=probe))
     except (ServerGoneError, DeadlineError) as error:
         raise fail("save_failed", cause="the server does not answer") from error
-    return list(said.get("kernels", ()))
 
 
-def _seconds(kernels: list[dict[str, Any]]) -> float:
-    variables = (one for kernel in kernels for one in kernel.get("variables", ()))
-    return float(sum(one.get("seconds") or 0.0 for one in variables))
+def _machine(ctx: Context, spec: WorkspaceSpec) -> Machine:
+    machine = ctx.deployment.machine(spec.machine)
+    assert machine is not None
+    return machine
+
+
+def _say_seconds(kernels: list[dict[str, Any]], expected: Prediction) -> None:
+    """What copying each variable takes, by the rate that the whole is predicted with."""
+    for kernel in kernels:
+        for one in burden.variables(kernel):
+            if one.get("verdict") == "copy":
+                one["seconds"] = round(timings.number(one.get("bytes")) * expected.per_byte, 3)
+
+
+def _runs(figures: Mapping[str, Any]) -> list[Any]:
+    return [(kernel.get("kernel_id"), kernel.get("executions")) for kernel in figures.get("kernels", ())]
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    """Names of variables that came, went, or changed their kind or verdict."""
+
+    def facts(figures: Mapping[str, Any]) -> set[tuple[str, ...]]:
+        return {
+            (str(kernel.get("kernel_id")), *(str(one.get(key)) for key in ("name", "type", "verdict")))
+            for kernel in figures.get("kernels", ())
+            for one in burden.variables(kernel)
+        }
+
+    return {name for _, name, _, _ in facts(before) ^ facts(after)}
 
 
 def _side(spec: Mapping[str, Any], price_nano: int) -> dict[str, Any]:
     return {"machine": spec["machine"], "image": spec["image"], "price_per_hour_nano": price_nano}
-
-
-def _leave_out(body: Mapping[str, Any]) -> list[str]:
-    names = body.get("leave_out", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise fail("bad_request", field="leave_out", allowed=["a list of names"], problem="not names")
-    return names

@@ -62,6 +62,7 @@ class Plan(Record):
 
 Propose = Callable[[Context, Actor, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 Perform = Callable[[Context, Actor, Plan], Awaitable[BaseModel]]
+Changed = Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,24 @@ class PlanKind:
     propose: Propose
     perform: Perform
     moving: frozenset[str]
+    changed: Changed
+
+
+def nothing_to_say(_before: Mapping[str, Any], _after: Mapping[str, Any]) -> None:
+    """Only the path of the field is named."""
 
 
 def register(
-    ctx: Context, kind: str, *, propose: Propose, perform: Perform, moving: Collection[str] = ()
+    ctx: Context,
+    kind: str,
+    *,
+    propose: Propose,
+    perform: Perform,
+    moving: Collection[str] = (),
+    changed: Changed = nothing_to_say,
 ) -> None:
-    """Teach control a kind of plan."""
-    ctx.plan_kinds[kind] = PlanKind(propose, perform, MOVING | frozenset(moving))
+    """Teach control a kind of plan. `changed` says in both languages what is different between two sets of figures."""
+    ctx.plan_kinds[kind] = PlanKind(propose, perform, MOVING | frozenset(moving), changed)
 
 
 async def issue(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> Plan:
@@ -113,7 +125,7 @@ async def confirm(
     kind = _kind(ctx, plan.kind)
     _check_confirmation(ctx, actor, plan, said, pressed)
     _use(ctx, plan)
-    _check_same(plan.figures, await kind.propose(ctx, actor, plan.body), kind.moving)
+    _check_same(plan.figures, await kind.propose(ctx, actor, plan.body), kind)
     return await kind.perform(ctx, actor, plan.model_copy(update={"max_cost_nano": said.max_cost_nano}))
 
 
@@ -138,7 +150,7 @@ def _read(ctx: Context, actor: Actor, plan_id: str) -> Plan:
     if row.used_at is not None:
         raise fail("plan_used", value=plan_id)
     if ctx.clock.now() >= row.expires_at:
-        raise fail("plan_stale", value=plan_id, what="the time of two minutes")
+        raise fail("plan_stale", value=plan_id, what="the time of two minutes", what_zh="两分钟的有效时间")
     return _plan(row)
 
 
@@ -180,11 +192,12 @@ def _check_caps(ctx: Context, plan: Plan, said: Confirmation) -> None:
             )
 
 
-def _check_same(shown: Any, now: Any, moving: frozenset[str]) -> None:
+def _check_same(shown: dict[str, Any], now: dict[str, Any], kind: PlanKind) -> None:
     """What the person saw still holds, but for figures that may move."""
-    changed = _difference(shown, now, moving)
-    if changed is not None:
-        raise fail("plan_stale", what=changed or "the plan", figures=now)
+    path = _difference(shown, now, kind.moving)
+    if path is not None:
+        what, what_zh = kind.changed(shown, now) or (path or "the plan", path or "计划")
+        raise fail("plan_stale", what=what, what_zh=what_zh, figures=now)
 
 
 def _difference(shown: Any, now: Any, moving: frozenset[str], path: str = "") -> str | None:
