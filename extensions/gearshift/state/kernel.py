@@ -1,7 +1,8 @@
 """The kernel's end of plan, save and load: called by the server extension, answers through a file.
 
 A request is JSON: `do` (plan, save, load), `answer` (path of the file to write), `until` (epoch seconds after which the
-question is stale), and what the call needs. The kernel's namespace and history are left as they are.
+question is stale), and what the call needs: `path`, `key_folder`, `leave_out`; for a load `rerun` (names whose cells may
+run again) and `rerun_seconds`. The kernel's namespace and history are left as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gearshift.state import key, namespace
 from gearshift.state.container import DiskFull, Refused, StateError
 from gearshift.state.loading import load
 from gearshift.state.refusal import told
+from gearshift.state.rerunning import RERUN_S
 from gearshift.state.saving import plan, save
 
 KEY_ENV = "GEARSHIFT_STATE_KEY"
@@ -62,7 +64,8 @@ def _save(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
 
 def _load(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
     secret = signing_key(os.environ, Path(asked["key_folder"]))
-    return load(asked["path"], ns, secret).to_json()
+    seconds = float(asked.get("rerun_seconds", RERUN_S))
+    return load(asked["path"], ns, secret, asked.get("rerun", ()), seconds).to_json()
 
 
 _CALLS: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = {

@@ -6,7 +6,7 @@ import contextlib
 import io
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,25 @@ from gearshift.state import namespace, surroundings
 from gearshift.state.capture import Capture
 from gearshift.state.container import Reader, Refused
 from gearshift.state.fingerprint import fingerprint
-from gearshift.state.reasons import PROCESS_BOUND
+from gearshift.state.judging import tell
 from gearshift.state.rebuild import LOADING
 from gearshift.state.refusal import Refusal
-from gearshift.state.report import Reason, Report, Variable, Verdict
+from gearshift.state.remaking import Remaking
+from gearshift.state.report import Outcome, Reason, Report, Variable, Verdict
+from gearshift.state.rerunning import RERUN_S, run_again
 from gearshift.state.saving import FORMAT, collector_off, python_of
 from gearshift.state.tolerant import MARK, Hole, TolerantUnpickler
 
 
-def load(path: str | Path, ns: dict[str, Any], key: bytes) -> Report:
-    """Puts everything back. Raises `Refused` before anything is used when the file is changed, damaged or not ours."""
+def load(
+    path: str | Path,
+    ns: dict[str, Any],
+    key: bytes,
+    rerun: Collection[str] = (),
+    rerun_seconds: float = RERUN_S,
+) -> Report:
+    """Puts everything back, then runs the cells of the names in `rerun` again: a person agreed to those, and to no
+    others. Raises `Refused` before anything is used when the file is changed, damaged or not ours."""
     started = time.perf_counter()
     reader = Reader(Path(path), key)
     if reader.index.get("format") != FORMAT:
@@ -33,8 +42,10 @@ def load(path: str | Path, ns: dict[str, Any], key: bytes) -> Report:
     restore = Restore(reader, ns)
     with collector_off():
         restore.all()
-    notes += surroundings.after(ns, around)
-    variables = [restore.record(Variable.from_json(body)) for body in reader.index["variables"]]
+    notes += surroundings.shell(ns, around)
+    variables = restore.records([Variable.from_json(body) for body in reader.index["variables"]], around)
+    run_again(ns, variables, rerun, rerun_seconds)
+    notes += surroundings.after(around)
     size = sum(v.bytes for v in variables if v.verdict is Verdict.COPY)
     return Report(variables, size, time.perf_counter() - started, [*notes, *restore.notes], str(path))
 
@@ -77,18 +88,26 @@ class Restore:
             raise Refusal("depends", words={"culprit": self._nodes[number]["label"]})
         return self._values[number]
 
-    def record(self, variable: Variable) -> Variable:
-        """The saved record with what became of it here."""
+    def records(self, variables: list[Variable], around: Mapping[str, Any]) -> list[Variable]:
+        """The saved records with what became of them here, and a way back for what was lost only now."""
+        lost = [variable for variable in variables if not self._record(variable)]
+        if lost:
+            travels = {v.name for v in variables if v.outcome is Outcome.COPIED}
+            remaking = Remaking(surroundings.history(around), travels)
+            for variable in lost:
+                tell(variable, remaking.of(variable.name), surroundings.seconds(around))
+        return variables
+
+    def _record(self, variable: Variable) -> bool:
+        """False for what should have been copied and was not."""
         number = self._names.get(variable.name)
         if variable.verdict is not Verdict.COPY or number is None:
-            return variable
-        failure = self._failures.get(number)
+            variable.outcome = Outcome.LOST if variable.is_lost else Outcome.LEFT_OUT
+            return True
         variable.notes += self._told.get(number, [])
-        if failure is not None:
-            rebuilt = bool(variable.cells) and failure.code not in PROCESS_BOUND
-            variable.verdict = Verdict.RERUN if rebuilt else Verdict.CANNOT_MOVE
-            variable.reason = failure
-        return variable
+        variable.reason = self._failures.get(number)
+        variable.outcome = Outcome.LOST if variable.reason else Outcome.COPIED
+        return variable.reason is None
 
     def _ensure(self, number: int) -> None:
         if number in self._values or number in self._failures:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gearshift import cell_clock
+
 _HISTORY = ("In", "Out", "_", "__", "___", "_i", "_ii", "_iii", "_ih", "_oh", "_dh")
 _MODULE = ("name", "doc", "package", "loader", "spec", "builtin", "builtins", "file", "cached", "annotations")
 _OWN = frozenset({*_HISTORY, *(f"__{name}__" for name in _MODULE)})
@@ -55,6 +57,11 @@ def history(ns: Mapping[str, Any]) -> list[str]:
     """The cells that ran, by number (0 is never one)."""
     shell = shell_of(ns)
     return list(shell.history_manager.input_hist_parsed) if shell is not None else []
+
+
+def seconds(ns: Mapping[str, Any]) -> dict[int, float]:
+    """Cell number -> what it took, for the cells of this kernel that were timed."""
+    return cell_clock.seconds() if shell_of(ns) is not None else {}
 
 
 def _is_own(name: str) -> bool:

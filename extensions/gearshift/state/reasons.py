@@ -49,6 +49,10 @@ _UNWRITABLE: Mapping[str, tuple[str, str]] = {
         "它只能以本笔记本中的名称 {culprit} 写出，新内核不认识该名称",
     ),
     "too_deep": ("it is nested too deeply", "嵌套过深"),
+    "too_slow": (
+        "its own code was stopped after {seconds} s; it may hang",
+        "它自己的代码运行 {seconds} 秒后被停止；可能已卡住",
+    ),
     "no_memory": ("there is not enough memory to write it", "内存不足，无法写出"),
     "depends": ("it needs {culprit}, which cannot travel", "它依赖无法迁移的 {culprit}"),
 }
@@ -86,7 +90,33 @@ _NOTES: Mapping[str, tuple[str, str]] = {
     ),
 }
 
-SENTENCES: Mapping[str, tuple[str, str]] = {**_BOUND, **_UNWRITABLE, **_FOUND_ON_LOAD, **_NOTES}
+_RERUN: Mapping[str, tuple[str, str]] = {
+    "may_repeat": (
+        "cell [{cell}] reaches outside the kernel ({what}); running it again may do that again",
+        "单元 [{cell}] 会影响内核之外（{what}）；重新运行可能会重复该操作",
+    ),
+    "awaits": (
+        "cell [{cell}] awaits at top level, so only you can run it again",
+        "单元 [{cell}] 在顶层使用 await，只能由您重新运行",
+    ),
+    "rerun_failed": ("running cell [{cell}] again raised {error}", "重新运行单元 [{cell}] 时引发了 {error}"),
+    "rerun_too_slow": (
+        "cell [{cell}] was stopped after {seconds} s when it was run again",
+        "重新运行单元 [{cell}] 时，{seconds} 秒后被停止",
+    ),
+    "rerun_unknown": ("no cell is known that makes it", "没有已知的单元能重建它"),
+    "rerun_without": ("the cells ran again, but did not make it", "单元已重新运行，但没有生成它"),
+    "rerun_changed": (
+        "running cells again changed it in place, or something did that it shares",
+        "重新运行单元时，它或它共享的对象被就地更改",
+    ),
+}
+"""About running cells again, in a plan and after it."""
+
+CAUTIONS = frozenset({"may_repeat", "awaits"})
+"""What a person should know before they agree."""
+
+SENTENCES: Mapping[str, tuple[str, str]] = {**_BOUND, **_UNWRITABLE, **_FOUND_ON_LOAD, **_NOTES, **_RERUN}
 
 PROCESS_BOUND = frozenset(_BOUND)
 """Codes of things that no cell brings back as they were; the others become `rerun` when a cell is known."""
@@ -171,9 +201,8 @@ def sentence(code: str, words: Mapping[str, str]) -> tuple[str, str]:
 def rebuild_text(cells: Sequence[int]) -> tuple[str, str]:
     """How to get it back."""
     if not cells:
-        return "no cell is known that makes it", "没有已知的单元能重建它"
-    numbers = ", ".join(f"[{cell}]" for cell in cells[-3:])
-    which, plural = numbers, "s" if len(cells[-3:]) > 1 else ""
+        return SENTENCES["rerun_unknown"]
+    which, plural = ", ".join(f"[{cell}]" for cell in cells), "s" if len(cells) > 1 else ""
     return f"run cell{plural} {which} again", f"重新运行单元 {which}"
 
 

@@ -9,28 +9,26 @@ import sys
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from gearshift.state import cells, files, namespace, rebuild, surroundings
+from gearshift.state import files, namespace, rebuild, surroundings
 from gearshift.state.capture import Capture, Group, Node
 from gearshift.state.container import Writer
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.functions import standard_streams
-from gearshift.state.reasons import PROCESS_BOUND
-from gearshift.state.refusal import type_name
-from gearshift.state.report import Plan, Reason, Report, Variable, Verdict
+from gearshift.state.judging import records
+from gearshift.state.report import Plan, Report
 
 FORMAT = 1
-LARGE_OUTPUT = 1 << 20
 
 
 def plan(ns: dict[str, Any], leave_out: Collection[str] = ()) -> Plan:
     """What would become of each variable. Nothing is changed and nothing is written."""
     started = time.perf_counter()
+    named = list(namespace.variables(ns))
     with collector_off():
-        capture = _capture(ns, leave_out)
-    variables = list(_records(ns, capture, leave_out))
+        capture = _capture(ns, named, leave_out)
+    variables = records(ns, named, capture)
     size = sum(node.bytes for node in capture.nodes if node.failure is None)
     return Plan(variables, size, time.perf_counter() - started)
 
@@ -41,11 +39,12 @@ def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection
     Raises `DiskFull` or another `StateError`, and then leaves nothing behind."""
     started = time.perf_counter()
     around = surroundings.read(ns)
+    named = list(namespace.variables(ns))
     with collector_off():
-        capture = _capture(ns, leave_out)
+        capture = _capture(ns, named, leave_out)
         groups = capture.groups()
-    _flush_files(ns)
-    variables = list(_records(ns, capture, leave_out))
+    _flush_files(named)
+    variables = records(ns, named, capture)
     with Writer(Path(path), key) as writer:
         index = {
             "format": FORMAT,
@@ -71,8 +70,8 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _capture(ns: dict[str, Any], leave_out: Collection[str]) -> Capture:
-    kept = ((name, value) for name, value in namespace.variables(ns) if name not in leave_out)
+def _capture(ns: dict[str, Any], named: list[tuple[str, Any]], leave_out: Collection[str]) -> Capture:
+    kept = ((name, value) for name, value in named if name not in leave_out)
     singles = dict(standard_streams())
     shell = namespace.shell_of(ns)
     if shell is not None:
@@ -94,55 +93,9 @@ def _node(node: Node, ns: dict[str, Any]) -> dict[str, Any]:
     return {"names": node.names, "label": node.label(), "print": fingerprint(node.value, ns)}
 
 
-def _records(ns: dict[str, Any], capture: Capture, leave_out: Collection[str]) -> Iterator[Variable]:
-    """One per name. Cached outputs are told of only when they are lost or large: they are no names of one's own."""
-    made_by = cells.binders(namespace.history(ns))
-    by_name = {name: node for node in capture.nodes for name in node.names}
-    for name, value in namespace.variables(ns):
-        node = by_name.get(name)
-        variable = Variable(name, type_name(value), kind_of(value), "", 0, cells=made_by.get(name, []))
-        if node is None:
-            variable.verdict, variable.reason = Verdict.LEFT_OUT, Reason("left_out")
-        else:
-            _fill(variable, node)
-        is_output = namespace.OUTPUT.match(name)
-        if is_output:
-            variable.cells = [int(is_output[1])]
-        counts = variable.reason is not None or variable.bytes > LARGE_OUTPUT
-        if not is_output or (counts and node is not None and node.names[0] == name):
-            yield variable
-
-
-def _fill(variable: Variable, node: Node) -> None:
-    variable.where = ", ".join(sorted(node.stream.devices)) or "cpu"
-    variable.reason = node.failure
-    if node.failure is not None:
-        variable.where = "process" if node.failure.code in PROCESS_BOUND else variable.where
-        rebuilt = bool(variable.cells) and node.failure.code not in PROCESS_BOUND
-        variable.verdict = Verdict.RERUN if rebuilt else Verdict.CANNOT_MOVE
-        return
-    if node.names[0] == variable.name:
-        variable.bytes = node.bytes
-    else:
-        variable.notes.append(Reason("same_object", {"other": node.names[0]}))
-    variable.notes += [Reason(code) for code in sorted(node.stream.notes)]
-
-
-_KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
-    ("module", (ModuleType,)),
-    ("class", (type,)),
-    ("function", (FunctionType, BuiltinFunctionType)),
-)
-
-
-def kind_of(value: Any) -> str:
-    """`module`, `class`, `function`, or `data`: lists show data first."""
-    return next((kind for kind, types in _KINDS if issubclass(type(value), types)), "data")
-
-
-def _flush_files(ns: dict[str, Any]) -> None:
+def _flush_files(named: list[tuple[str, Any]]) -> None:
     """Files that stay behind at least hold all that was written."""
-    for _, value in namespace.variables(ns):
+    for _, value in named:
         if type(value) in files.FILE_TYPES:
             files.flush(value)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gearshift import cell_clock
 from gearshift.state import cells, namespace, settings
 from gearshift.state.refusal import told
 from gearshift.state.report import Reason
@@ -57,12 +58,24 @@ def before(ns: dict[str, Any], saved: Mapping[str, Any]) -> list[Reason]:
     return notes + settings.write_all(saved["settings"], first=True)
 
 
-def after(ns: dict[str, Any], saved: Mapping[str, Any]) -> list[Reason]:
+def shell(ns: dict[str, Any], saved: Mapping[str, Any]) -> list[Reason]:
+    """History, counter and extensions of the shell: cells that run again find them."""
+    return list(_write_shell(ns, saved["shell"]))
+
+
+def after(saved: Mapping[str, Any]) -> list[Reason]:
     """What must be as it was when the next cell runs."""
-    notes = list(_write_shell(ns, saved["shell"]))
-    return (
-        notes + settings.write_all(saved["settings"], first=False) + settings.write_threads(saved["threads"])
-    )
+    return settings.write_all(saved["settings"], first=False) + settings.write_threads(saved["threads"])
+
+
+def history(saved: Mapping[str, Any]) -> list[str]:
+    """The cells that ran there, by number."""
+    return list((saved["shell"] or {}).get("parsed", ()))
+
+
+def seconds(saved: Mapping[str, Any]) -> dict[int, float]:
+    """What they took."""
+    return {int(cell): float(s) for cell, s in (saved["shell"] or {}).get("seconds", {}).items()}
 
 
 def _cwd() -> str | None:
@@ -126,6 +139,7 @@ def _read_shell(ns: Mapping[str, Any]) -> dict[str, Any] | None:
         "parsed": list(manager.input_hist_parsed),
         "raw": list(manager.input_hist_raw),
         "count": shell.execution_count,
+        "seconds": namespace.seconds(ns),
         "extensions": sorted(shell.extension_manager.loaded),
     }
 
@@ -138,6 +152,7 @@ def _write_shell(ns: dict[str, Any], saved: Mapping[str, Any] | None) -> Iterato
     manager.input_hist_parsed[:] = saved["parsed"]
     manager.input_hist_raw[:] = saved["raw"]
     shell.execution_count = saved["count"]
+    cell_clock.remember(seconds({"shell": saved}))
     last = sorted(ns.get("_oh", {}).items(), reverse=True)[:3]
     for name, (_, value) in zip(("_", "__", "___"), last, strict=False):
         ns[name] = value

@@ -57,8 +57,8 @@ def save(kernel: Kernel, path: Path) -> dict[str, Any]:
     return report(kernel, f"save(globals(), {str(path)!r}, {KEY})")
 
 
-def load(kernel: Kernel, path: Path) -> dict[str, Any]:
-    return report(kernel, f"load({str(path)!r}, globals(), {KEY})")
+def load(kernel: Kernel, path: Path, more: str = "") -> dict[str, Any]:
+    return report(kernel, f"load({str(path)!r}, globals(), {KEY}, {more})")
 
 
 def report(kernel: Kernel, call: str) -> dict[str, Any]:
