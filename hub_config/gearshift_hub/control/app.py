@@ -13,6 +13,7 @@ from gearshift_hub.control.routes import (
     datasets,
     disks,
     events,
+    idle,
     internal,
     internal_accounts,
     jobs,
@@ -21,6 +22,7 @@ from gearshift_hub.control.routes import (
     pages,
     plans,
     signin,
+    states,
     workspaces,
 )
 from gearshift_hub.control.sealing import Sealer
@@ -48,7 +50,7 @@ def public_app(ctx: Context) -> FastAPI:
 def public_routes(prefix: str) -> APIRouter:
     """All of them; the tests walk this list."""
     routes, api = APIRouter(), APIRouter(prefix=f"{prefix}{API}")
-    for noun in (me, workspaces, plans, events, ledger, disks, datasets, jobs):
+    for noun in (me, workspaces, states, idle, plans, events, ledger, disks, datasets, jobs):
         api.include_router(noun.router)
     routes.include_router(api)
     for below_service in (signin, pages):

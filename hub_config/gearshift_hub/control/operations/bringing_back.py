@@ -49,7 +49,7 @@ async def _asked(ctx: Context, run: Run, port: int | None, state: str) -> dict[s
     if port is None:
         raise fail("restore_failed", machine=machine, cause="the hub named no port")
     limit = seconds(ctx, run)
-    asking = ctx.servers.restore(run.owner, str(run.name), port, run.id, state=state)
+    asking = ctx.servers.restore(run.owner, str(run.name), port, run.id, state=state, seconds=limit)
     try:
         report = await within(ctx.clock, limit, asking)
     except ServerGoneError as error:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from gearshift.model.operation import OperationKind
 
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.operations import resize, start, start_plan, stop, switch, switch_plan
+from gearshift_hub.control.operations import (
+    delete_workspace,
+    resize,
+    snapshots,
+    start,
+    start_plan,
+    stop,
+    switch,
+    switch_plan,
+)
 from gearshift_hub.control.operations.engine import Engine
 
 
@@ -18,6 +27,8 @@ def install(ctx: Context) -> Engine:
     ctx.flows[OperationKind.RESIZE] = resize.flow(ctx)
     start_plan.register(ctx)
     switch_plan.register(ctx)
+    snapshots.register(ctx)
+    delete_workspace.register(ctx)
     engine = Engine(ctx)
     ctx.engine = engine
     return engine

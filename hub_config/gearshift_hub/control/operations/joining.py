@@ -66,7 +66,9 @@ def _start(others: Sequence[OperationRow], params: Mapping[str, Any]) -> Decisio
 
 
 def _stop(others: Sequence[OperationRow]) -> Decision:
-    """A stop is legal whenever: it joins a stop, and turns back whatever else is at work."""
+    """A stop is legal whenever: it joins a stop, and turns back whatever else is at work. What is being deleted stands."""
+    if others[-1].kind == OperationKind.DELETE_WORKSPACE:
+        raise busy(others[-1])
     stops = [row for row in others if row.kind in STOPS]
     rest = tuple(row.id for row in others if row.kind not in STOPS)
     if stops:

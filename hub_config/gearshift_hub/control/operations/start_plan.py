@@ -17,9 +17,10 @@ from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations import journal
+from gearshift_hub.control.operations.bringing_back import FRESH, NEWEST
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import leases, ledger, plans, workspaces
+from gearshift_hub.control.services import leases, ledger, plans, states, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.services.plans import Plan
 
@@ -30,7 +31,7 @@ TYPICAL_START_S = 5
 
 
 def register(ctx: Context) -> None:
-    plans.register(ctx, "start", propose=propose_start, perform=perform_start)
+    plans.register(ctx, "start", propose=propose_start, perform=perform_start, moving=("restores",))
     plans.register(ctx, "stop", propose=propose_stop, perform=perform_stop, moving=("kernels",))
 
 
@@ -44,9 +45,11 @@ async def propose_start(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> 
         admission = admit_workspace(ctx, session, owner, name, spec, restarting=True)
         free = leases.inventory(ctx, session)[spec.machine]
         balance = ledger.balance(session, owner, ctx.clock.now())
+        restores = _restores(session, owner, name, body)
     return {
         "workspace": f"{owner}/{name}",
         "display_name": display_name,
+        "restores": restores,
         "spec": spec.model_dump(mode="json"),
         "machine": spec.machine,
         "image": spec.image,
@@ -69,6 +72,7 @@ async def perform_start(ctx: Context, actor: Actor, plan: Plan) -> Operation:
         actor=actor.name,
         display_name=plan.figures["display_name"],
         max_cost_nano=plan.max_cost_nano,
+        state=plan.body.get("state") or NEWEST,
     )
 
 
@@ -82,6 +86,7 @@ async def start(
     display_name: str | None = None,
     max_cost_nano: int | None = None,
     source: str = "control",
+    state: str = NEWEST,
 ) -> Operation:
     """Begin a start, or join the one that leads (or led) to the same: repeated starts are one start (case C01)."""
     if ctx.closing:
@@ -95,7 +100,12 @@ async def start(
             workspaces.make(ctx, session, owner, name, display_name or name, spec)
         elif display_name:
             row.display_name = display_name
-    params = {"spec": spec.model_dump(mode="json"), "max_cost_nano": max_cost_nano, "source": source}
+    params = {
+        "spec": spec.model_dump(mode="json"),
+        "max_cost_nano": max_cost_nano,
+        "source": source,
+        "state": state,
+    }
     return await ctx.operations.submit(OperationKind.START, owner, name, actor=actor, params=params)
 
 
@@ -138,6 +148,18 @@ def _wanted(session: Session, actor: Actor, body: Mapping[str, Any]) -> tuple[st
     if not isinstance(given, Mapping):
         raise fail("bad_request", field="spec", problem="say image and machine")
     return actor.name, name, display_name, parse(WorkspaceSpec, given)
+
+
+def _restores(session: Session, owner: str, name: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The kept state that comes back: the newest unless one is named, or none. A stop under way may yet keep another."""
+    asked = body.get("state") or NEWEST
+    if asked == FRESH:
+        return None
+    if asked == NEWEST:
+        row = states.newest(session, owner, name)
+    else:
+        row = states.get(session, owner, name, asked)
+    return states.shown(row).model_dump(mode="json") if row is not None and row.kernels else None
 
 
 def _check_can_start(session: Session, row: WorkspaceRow | None, spec: WorkspaceSpec) -> None:

@@ -73,13 +73,34 @@ class _Stop:
             return {"saved": False, "why": "nothing was running"}
         try:
             report = await self._ctx.servers.save(
-                run.owner, run.name, port, run.id, busy="interrupt", leave_out=[], seconds=self._kernels_s
+                run.owner,
+                run.name,
+                port,
+                run.id,
+                busy="interrupt",
+                leave_out=[],
+                partly=True,
+                seconds=self._kernels_s,
             )
         except ServerGoneError:
             return {"saved": False, "why": "the server did not answer"}
         except GearshiftError as error:
             return {"saved": False, "why": error.message}
-        return {"saved": True, "result": {"saved": report}}
+        return {"saved": self._keep(run, report), "result": {"saved": report}}
+
+    def _keep(self, run: Run, report: dict[str, Any]) -> bool:
+        """What the next start brings back."""
+        with self._ctx.db.transaction() as session:
+            return states.keep(
+                self._ctx,
+                session,
+                owner=run.owner,
+                name=str(run.name),
+                operation=run.id,
+                kind=StateKind.STOP,
+                report=report,
+                reason=_reason(run),
+            )
 
     @property
     def _kernels_s(self) -> float:

@@ -9,11 +9,12 @@ from typing import Any
 from gearshift.model.errors import fail
 from gearshift.model.kept_state import KeptKernel, KeptState, StateKind, to_forget
 from gearshift.model.units import format_bytes
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.states import StateRow
+from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.services import workspaces
 
 NAMES_OF_A_KERNEL = 500
@@ -117,6 +118,12 @@ def forget(ctx: Context, session: Session, row: StateRow) -> None:
     tell(ctx, session, row.owner, f"{row.owner}/{row.name}")
 
 
+def forget_all(ctx: Context, session: Session, row: WorkspaceRow) -> None:
+    """Everything that was kept of one workspace."""
+    session.execute(delete(StateRow).where(StateRow.owner == row.owner, StateRow.name == row.name))
+    ctx.backend.box.forget_states(row.short)
+
+
 def room(ctx: Context, session: Session, owner: str) -> int:
     """What another snapshot of this person may take."""
     used = session.scalar(select(func.sum(StateRow.bytes)).where(StateRow.owner == owner)) or 0
@@ -138,7 +145,7 @@ def tell(ctx: Context, session: Session, owner: str, workspace: str) -> None:
     ctx.events.add(session, "state.kept", {"workspace": workspace}, owner=owner, workspace=workspace)
 
 
-def _of(owner: str, name: str | None) -> Select[tuple[StateRow]]:
+def _of(owner: str, name: str | None) -> Select[StateRow]:
     query = select(StateRow).where(StateRow.owner == owner)
     if name is not None:
         query = query.where(StateRow.name == name)
