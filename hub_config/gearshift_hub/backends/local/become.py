@@ -75,7 +75,7 @@ def record_of(request: Request, box: Box) -> Record:
 def become(request: Request, record: Record, box: Box, keep_open: int) -> None:
     """Turn the calling process into the tree's leader; only `keep_open` stays open beside 0, 1, 2."""
     root = os.geteuid() == 0
-    box.groups.create(request.tree, request.limits)
+    box.groups.create(request.tree, request.limits, request.person.gid)
     box.groups.join(request.tree)
     _make_runtime_dir(request)
     _open_log(Path(request.log))

@@ -116,13 +116,21 @@ class Groups:
 
     # -- life of a tree's group ------------------------------------------------------------------------
 
-    def create(self, tree: str, limits: Limits) -> None:
-        """Make (or take over) the group of a tree, thawed and limited. Raises OSError."""
+    def create(self, tree: str, limits: Limits, reader: int | None = None) -> None:
+        """Make (or take over) the group of a tree, thawed and limited. Raises OSError.
+
+        Processes of the gid `reader` may read its figures (why a kernel was killed), nobody else's and write none.
+        """
         for root in self.where.roots():
             (root / self.name).mkdir(exist_ok=True)
+            (root / self.name).chmod(0o711)
         self._hand_down_v2()
         for root in self.where.roots():
-            (root / self.name / tree).mkdir(exist_ok=True)
+            folder = root / self.name / tree
+            folder.mkdir(exist_ok=True)
+            if reader is not None:
+                os.chown(folder, -1, reader)
+                folder.chmod(0o750)
             self._inherit_cpuset(root / self.name)
             self._inherit_cpuset(root / self.name / tree)
         frozen = self._unified_file(tree, "cgroup.freeze")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 MODULES = (
@@ -25,6 +27,8 @@ MODULES = (
 
 KERNEL_OOM_SCORE = 300
 """Above the server's 0: when a tree runs into its memory limit a kernel dies, not the server."""
+
+MARK_TRIES = 1000
 
 
 def block_slow_import() -> None:
@@ -71,12 +75,23 @@ def let_kernels_die_first() -> None:
 
     async def launch_and_mark(self: Any, *args: Any, **kwargs: Any) -> Any:
         connection = await launch(self, *args, **kwargs)
-        _set_oom_score(self.pid)
+        await _set_oom_score(self.pid)
         return connection
 
     LocalProvisioner.launch_kernel = launch_and_mark
 
 
-def _set_oom_score(pid: int) -> None:
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w") as file:
-        file.write(str(KERNEL_OOM_SCORE))
+async def _set_oom_score(pid: int) -> None:
+    """A process that has just left ours by exec is hidden from its own uid for a moment (hidepid, not dumpable)."""
+    for _ in range(MARK_TRIES):
+        if _marked(pid):
+            return
+        await asyncio.sleep(0.001)
+
+
+def _marked(pid: int) -> bool:
+    try:
+        Path(f"/proc/{pid}/oom_score_adj").write_text(str(KERNEL_OOM_SCORE))
+    except OSError:
+        return False
+    return True
