@@ -17,6 +17,8 @@ class StateRow(Base):
     __tablename__ = "states"
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    number: Mapped[int] = mapped_column(unique=True)
+    """Order of saving, whatever the clock says."""
     owner: Mapped[str] = mapped_column(String(255), ForeignKey("accounts.name"), index=True)
     name: Mapped[str] = mapped_column(String(30))
     """Of the workspace."""
@@ -27,7 +29,7 @@ class StateRow(Base):
     reason: Mapped[str | None] = mapped_column(default=None)
     machine: Mapped[str]
     image: Mapped[str]
-    taken_at: Mapped[datetime] = mapped_column(index=True)
+    taken_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     bytes: Mapped[int]
     seconds: Mapped[float]

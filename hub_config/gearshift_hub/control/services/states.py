@@ -50,6 +50,7 @@ def keep(
     session.add(
         StateRow(
             id=operation,
+            number=(session.scalar(select(func.max(StateRow.number))) or 0) + 1,
             owner=owner,
             name=name,
             short=row.short,
@@ -149,7 +150,7 @@ def _of(owner: str, name: str | None) -> Select[StateRow]:
     query = select(StateRow).where(StateRow.owner == owner)
     if name is not None:
         query = query.where(StateRow.name == name)
-    return query.order_by(StateRow.taken_at.desc(), StateRow.id.desc())
+    return query.order_by(StateRow.number.desc())
 
 
 def _check_room(ctx: Context, session: Session, owner: str, short: str, operation: str, size: int) -> None:

@@ -223,6 +223,7 @@ def upgrade() -> None:
     op.create_table(
         "states",
         sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
         sa.Column("owner", sa.String(length=255), nullable=False),
         sa.Column("name", sa.String(length=30), nullable=False),
         sa.Column("short", sa.String(length=8), nullable=False),
@@ -238,9 +239,9 @@ def upgrade() -> None:
         sa.Column("kernels", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(["owner"], ["accounts.name"], name=op.f("fk_states_owner_accounts")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_states")),
+        sa.UniqueConstraint("number", name=op.f("uq_states_number")),
     )
     op.create_index(op.f("ix_states_owner"), "states", ["owner"], unique=False)
-    op.create_index(op.f("ix_states_taken_at"), "states", ["taken_at"], unique=False)
     op.create_table(
         "workspaces",
         sa.Column("owner", sa.String(length=255), nullable=False),
@@ -321,7 +322,6 @@ def downgrade() -> None:
     op.drop_table("disk_members")
     op.drop_table("disk_holds")
     op.drop_table("workspaces")
-    op.drop_index(op.f("ix_states_taken_at"), table_name="states")
     op.drop_index(op.f("ix_states_owner"), table_name="states")
     op.drop_table("states")
     op.drop_index(op.f("ix_jobs_state"), table_name="jobs")
