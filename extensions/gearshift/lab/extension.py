@@ -12,6 +12,8 @@ from jupyter_server.utils import url_path_join
 
 from gearshift.lab import control_door
 from gearshift.lab import environment as lab_environment
+from gearshift.lab.activity import ActivityHandler, ActivityReader, UsedHandler
+from gearshift.lab.documents.setup import Documents
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate, held_routes
 from gearshift.lab.in_flight import InFlight
@@ -33,40 +35,53 @@ def load_extension(server: Any) -> None:
     environment = lab_environment.read()
     gate = Gate()
     restorer = Restorer(server, environment, gate)
+    documents = Documents(server, environment)
     app = server.web_app
     app.settings["gearshift_gate"] = gate
     app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
-    app.add_handlers(".*$", own_routes(base, server, environment, restorer))
+    app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents))
+    app.add_handlers(".*$", documents.routes(base, gate))
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
         gate.hold()
-        server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment)
+        server.io_loop.add_callback(_restore_at_start, server, restorer, gate, environment, documents)
+    else:
+        documents.not_restored()
 
 
-def own_routes(base: str, server: Any, environment: LabEnvironment, restorer: Restorer) -> list[Any]:
+def own_routes(
+    base: str, server: Any, environment: LabEnvironment, restorer: Restorer, documents: Documents
+) -> list[Any]:
     """What this extension answers; the tests walk this list."""
+    activity = {"reader": ActivityReader(server, environment)}
     control, saver, in_flight = ControlClient(environment), Saver(server, environment), InFlight()
     routes = [
         (r"api/(.*)", ProxyHandler, {"control": control, "in_flight": in_flight}),
         (r"ticket", TicketHandler, {"control": control, "environment": environment}),
         (r"metrics", MetricsHandler, {"sampler": Sampler(environment)}),
+        (r"activity", ActivityHandler, activity),
+        (r"used", UsedHandler, activity),
         (r"health", HealthHandler, {"server": server, "restorer": restorer}),
         (r"state/plan", PlanHandler, {"saver": saver}),
-        (r"state/save", SaveHandler, {"saver": saver, "in_flight": in_flight}),
+        (r"state/save", SaveHandler, {"saver": saver, "in_flight": in_flight, "documents": documents}),
         (r"state/restore", RestoreHandler, {"restorer": restorer}),
         (r"state/report", ReportHandler, {"environment": environment}),
     ]
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 
 
-async def _restore_at_start(server: Any, restorer: Restorer, gate: Gate, environment: LabEnvironment) -> None:
+async def _restore_at_start(
+    server: Any, restorer: Restorer, gate: Gate, environment: LabEnvironment, documents: Documents
+) -> None:
     """Pages wait for it; control asks for its report. What fails is told there, and the server goes on empty."""
     assert environment.restore is not None
     try:
         await restorer.restore(environment.restore, state=environment.restore_state)
+        documents.restored()
     except GearshiftError as error:
         server.log.warning("Kernel state of %s: %s", environment.restore_state, error.message)
+        documents.not_restored()
     finally:
         gate.release()

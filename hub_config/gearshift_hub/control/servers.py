@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+Names = Mapping[str, Sequence[str]] | Sequence[str]
+"""Names of variables by a kernel's id, or for every kernel."""
 
 
 class ServerGoneError(Exception):
@@ -18,7 +22,6 @@ class WorkspaceServers(Protocol):
     async def plan(self, owner: str, name: str, port: int, *, probe: bool = False) -> dict[str, Any]:
         """With `probe` it also measures how fast the disk takes a state and gives it back."""
 
-
     async def save(
         self,
         owner: str,
@@ -27,7 +30,8 @@ class WorkspaceServers(Protocol):
         operation: str,
         *,
         busy: str,
-        leave_out: list[str],
+        leave_out: Names,
+        rerun: Names = (),
         partly: bool = False,
         seconds: float | None = None,
     ) -> dict[str, Any]:

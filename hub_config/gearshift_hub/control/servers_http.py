@@ -13,7 +13,7 @@ from gearshift.model.record import Record
 from pydantic import Field
 
 from gearshift_hub.control.keys import door_key
-from gearshift_hub.control.servers import ServerGoneError
+from gearshift_hub.control.servers import Names, ServerGoneError
 
 CONNECT_S = 5.0
 LARGEST_ANSWER = 4 << 20
@@ -44,7 +44,8 @@ class HttpServers:
         operation: str,
         *,
         busy: str,
-        leave_out: list[str],
+        leave_out: Names,
+        rerun: Names = (),
         partly: bool = False,
         seconds: float | None = None,
     ) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class HttpServers:
             "operation": operation,
             "busy": busy,
             "leave_out": leave_out,
+            "rerun": rerun,
             "partly": partly,
             **_limit(seconds),
         }

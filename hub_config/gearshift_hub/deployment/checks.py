@@ -9,7 +9,7 @@ from gearshift.model.image import VENDOR_RUNTIME, Image, Runtime
 from gearshift.model.problems import Problem, nearest
 from gearshift.model.units import format_bytes
 
-from gearshift_hub.deployment.model import DeclaredPool, Disks, People, Server
+from gearshift_hub.deployment.model import DeclaredPool, Disks, Idle, Notices, People, Server
 from gearshift_hub.deployment.tables import MachineTable
 
 Lists = Mapping[str, Mapping[int, Any]]
@@ -21,6 +21,8 @@ def check(data: Mapping[str, Any], tables: Mapping[str, Any], lists: Lists) -> l
         *_ports(tables["server"]),
         *_people(tables["people"]),
         *_quotas(tables["disks"]),
+        *_idle_bounds(data, tables["idle"], lists),
+        *_mail(tables["notices"]),
         *_duplicates("datasets.enabled", enumerate(tables["datasets"].enabled)),
         *(problem for name in ("pools", "machines", "images") for problem in _duplicate_ids(name, data)),
         *_devices(lists["pools"]),
@@ -62,6 +64,38 @@ def _quotas(disks: Disks) -> Iterator[Problem]:
             value=format_bytes(disks.default_quota_bytes),
             because=f"it is above disks.max_quota = {format_bytes(disks.max_quota_bytes)}",
             remedy="Raise max_quota or lower default_quota.",
+        )
+
+
+def _idle_bounds(data: Mapping[str, Any], idle: Idle, lists: Lists) -> Iterator[Problem]:
+    inside = idle.min_hours <= (idle.after_hours or idle.min_hours) <= idle.max_hours
+    if not inside:
+        because = f"it is not between min_hours = {idle.min_hours:g} and max_hours = {idle.max_hours:g}"
+        yield Problem(
+            key="idle.after_hours", value=idle.after_hours, because=because, remedy="Move one of the three."
+        )
+    if idle.warn_before > idle.min_hours * 3600:
+        because = f"it is longer than min_hours = {idle.min_hours:g}, so the warning would come before the idle time"
+        yield Problem(key="idle.warn_before", value=idle.warn_before, because=because, remedy="Warn later.")
+    if idle.drop_to is not None:
+        yield from _known("idle.drop_to", idle.drop_to, _ids("machines", data), "machine")
+        named = [machine for machine in lists["machines"].values() if machine.id == idle.drop_to]
+        if any(machine.chip is not None for machine in named):
+            because = "this machine has a chip, so nothing would be saved"
+            remedy = "Name one without, or leave it out: the cheapest without a chip is taken."
+            yield Problem(key="idle.drop_to", value=idle.drop_to, because=because, remedy=remedy)
+
+
+def _mail(notices: Notices) -> Iterator[Problem]:
+    mail = {name: getattr(notices, name) for name in ("smtp_host", "mail_from", "mail_to")}
+    missing = [name for name, value in mail.items() if value is None]
+    if missing and len(missing) < len(mail):
+        because = f"mail needs smtp_host, mail_from and mail_to; {', '.join(missing)} is missing"
+        yield Problem(key="notices", value=None, because=because, remedy="Give all three or none.")
+    if notices.webhook_url and notices.webhook_secret_file is None:
+        because = "nobody could tell that a call is ours"
+        yield Problem(
+            key="notices.webhook_secret_file", because=because, remedy="Name a file that holds a secret."
         )
 
 

@@ -21,6 +21,7 @@ from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.events import EventBus
 from gearshift_hub.control.operations import flows, hub_doors, journal
 from gearshift_hub.control.operations.engine import Engine
+from gearshift_hub.control.reconcile import idle as idle_rule
 from gearshift_hub.control.reconcile import rules, servers
 from gearshift_hub.control.sealing import Sealer
 from gearshift_hub.control.services import accounts
@@ -28,7 +29,8 @@ from gearshift_hub.deployment import Deployment, load
 from gearshift_hub.paths import Home
 from gearshift_hub.scopes import BROWSER, EVERYBODY, PROPOSE, READ
 
-from gearshift_testing.fakes import FakeBox, FakeClock, FakeHub, FakeServers, idle
+from gearshift_testing.fake_servers import FakeServers
+from gearshift_testing.fakes import FakeBox, FakeClock, FakeHub, idle
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests whose outcome has nothing to do with the kind of database."""
@@ -135,6 +137,7 @@ class Control:
     async def rules(self) -> None:
         await rules.charge(self.ctx)
         await rules.stop_what_must(self.ctx)
+        await idle_rule.look(self.ctx)
 
     async def ended(self, operation: str, *, step_s: float = 0.5, steps: int = 400) -> Operation:
         """The operation once it has ended, letting time pass as long as it takes."""

@@ -1,8 +1,8 @@
 """Stand-ins with behaviour for what control works with: a clock, a hub with servers and kernels, a box; each can fail.
 
 A fault is set at a named stage: `hub.faults.at("start", refuse("start_failed", exit=3))`. Stages of the hub: `start`
-`started` `stop` `stopped` `hold` `release` `state` `servers`; of servers: `plan` `save` `restore` `activity` `health`. The second
-of a pair comes after the effect and before the answer: where a crash hurts most.
+`started` `stop` `stopped` `hold` `release` `state` `servers` `remove`; of servers: `plan` `save` `restore` `activity` `health`.
+The second of a pair comes after the effect and before the answer: where a crash hurts most.
 """
 
 from __future__ import annotations
@@ -256,6 +256,7 @@ class FakeHub:
         return [self._state(owner, name) for owner, name in self.servers_by_id]
 
     async def remove(self, owner: str, name: str) -> None:
+        await self.faults.pass_by("remove")
         self.servers_by_id.pop((owner, name), None)
 
     def die(self, owner: str, name: str, exit_code: int | None = None) -> None:
@@ -288,81 +289,6 @@ class FakeHub:
         return replace(
             state, ready=True, operation=tree.operation, pid=1000, port=tree.port, url=url, tree=tree.name
         )
-
-
-class FakeServers:
-    """The servers inside workspaces: what kernels hold is saved by operation, and restored into the new tree."""
-
-    def __init__(self, hub: FakeHub) -> None:
-        self._hub = hub
-        self.faults = Faults()
-        self.saved: dict[str, dict[str, object]] = {}
-        self.doing: dict[str, object] = {}
-        """What every workspace says it is busy with."""
-
-    async def plan(self, owner: str, name: str, port: int) -> dict[str, Any]:
-        await self.faults.pass_by("plan")
-        tree = self._tree(port)
-        variables = [
-            {"name": key, "type": type(value).__name__, "bytes": 8, "verdict": "copy", "seconds": 0.1}
-            for key, value in tree.variables.items()
-        ]
-        return {"kernels": [{"kernel_id": "k1", "path": "a.ipynb", "busy": False, "variables": variables}]}
-
-    async def save(
-        self,
-        owner: str,
-        name: str,
-        port: int,
-        operation: str,
-        *,
-        busy: str,
-        leave_out: list[str],
-        partly: bool = False,
-        seconds: float | None = None,
-    ) -> dict[str, Any]:
-        await self.faults.pass_by("save")
-        kept = {key: value for key, value in self._tree(port).variables.items() if key not in leave_out}
-        self.saved[operation] = kept
-        variables = [{"name": key, "verdict": "copy", "bytes": 8} for key in kept]
-        kernel = {"kernel_id": "k1", "path": "a.ipynb", "name": "python3", "variables": variables}
-        return {"variables": len(kept), "seconds": 0.1, "kernels": [kernel]}
-
-    async def restore(
-        self,
-        owner: str,
-        name: str,
-        port: int,
-        operation: str,
-        *,
-        state: str | None = None,
-        check: bool = False,
-        seconds: float | None = None,
-    ) -> dict[str, Any]:
-        await self.faults.pass_by("restore")
-        saved = self.saved.get(state or operation)
-        if saved is None:
-            raise fail(
-                "restore_failed", machine="this machine", cause="nothing was saved under this operation"
-            )
-        self._tree(port).variables |= saved
-        return {"variables": len(saved)}
-
-    async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
-        await self.faults.pass_by("activity")
-        self._tree(port)
-        return {"at": self._hub.clock.now().isoformat(), **self.doing}
-
-    async def health(self, owner: str, name: str, port: int) -> dict[str, Any]:
-        await self.faults.pass_by("health")
-        self._tree(port)
-        return {"ok": True, "kernels": []}
-
-    def _tree(self, port: int) -> FakeTree:
-        for tree in self._hub.running:
-            if tree.port == port and not tree.frozen:
-                return tree
-        raise ServerGoneError("connection refused")
 
 
 class FakeBox:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gearshift.model.idle import IdleAction
 from gearshift.model.image import Image, Runtime
 from gearshift.model.machine import Machine, Plan
 from gearshift.model.units import format_bytes
@@ -142,7 +143,6 @@ def price(ctx: Context, choice: Choice) -> int:
 def view(ctx: Context, session: Session, user: str, choice: Choice, v: Voice) -> dict[str, Any]:
     """Everything the template draws."""
     free, balance = leases.inventory(ctx, session), ledger.balance(session, user, ctx.clock.now())
-    hours = ctx.deployment.idle.stop_after_hours
     return {
         "form": _form(ctx, choice, balance, v),
         "images": [_image(image, choice, v) for image in ctx.deployment.images],
@@ -151,11 +151,20 @@ def view(ctx: Context, session: Session, user: str, choice: Choice, v: Voice) ->
         "datasets": _datasets(ctx, choice, v),
         "balance": v.money(balance),
         "zero": v.money(0),
-        "idle": v.say("start.idle", hours=f"{hours:g}") if hours else None,
+        "idle": _idle(ctx, v),
         "now": v.clock(ctx.clock.now()),
         "expected": workspace_view.expected_s(session),
         "page_data": _script(ctx, balance, free, v),
     }
+
+
+def _idle(ctx: Context, v: Voice) -> str | None:
+    """What becomes of it when nobody uses it, unless its owner says otherwise."""
+    idle = ctx.deployment.idle
+    if not idle.after_hours or idle.action is IdleAction.KEEP:
+        return None
+    key = "start.idle_drop" if idle.action is IdleAction.DROP else "start.idle"
+    return v.say(key, hours=f"{idle.after_hours:g}")
 
 
 def _form(ctx: Context, choice: Choice, balance: int, v: Voice) -> dict[str, Any]:

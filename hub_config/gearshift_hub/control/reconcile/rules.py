@@ -1,8 +1,6 @@
-"""What time brings about: hourly charges, the idle rule, the end of a balance or of a cap, forgetting old events."""
+"""What time brings about: hourly charges, the end of a balance or of a cap, forgetting old events."""
 
 from __future__ import annotations
-
-from datetime import datetime, timedelta
 
 from gearshift.model.workspace import WorkspaceState
 from sqlalchemy.orm import Session
@@ -22,7 +20,7 @@ async def charge(ctx: Context) -> None:
 
 
 async def stop_what_must(ctx: Context) -> None:
-    """Workspaces that were idle too long, or that nobody can or wants to pay for any more."""
+    """Workspaces that nobody can or wants to pay for any more."""
     with ctx.db.transaction() as session:
         rows = workspaces.in_states(session, [WorkspaceState.READY])
         found = [
@@ -41,8 +39,6 @@ async def forget(ctx: Context) -> None:
 
 def _reason(ctx: Context, session: Session, row: WorkspaceRow) -> str | None:
     now = ctx.clock.now()
-    if _is_idle(ctx, row, now):
-        return "idle"
     subject = ledger.subject_of(row.id)
     interval = ledger.open_of(session, subject)
     if interval is None or interval.price_per_hour_nano == 0:
@@ -55,12 +51,3 @@ def _reason(ctx: Context, session: Session, row: WorkspaceRow) -> str | None:
     ):
         return "cost_cap"
     return None
-
-
-def _is_idle(ctx: Context, row: WorkspaceRow, now: datetime) -> bool:
-    """Idle since the last activity, and never counted from before it was ready."""
-    hours = ctx.deployment.idle.stop_after_hours
-    if not hours or row.ready_at is None:
-        return False
-    last = max(row.ready_at, row.active_at or row.ready_at)
-    return now - last >= timedelta(hours=hours)

@@ -36,7 +36,6 @@ class Me(Record):
     time_zone: str
     site: str
     limits: Limits
-    idle_stop_after_hours: float
 
 
 class Catalog(Record):
@@ -66,7 +65,6 @@ async def get_me(actor: Actor = Depends(may.read), ctx: Context = Depends(contex
         time_zone=site.time_zone,
         site=site.name,
         limits=ctx.deployment.limits,
-        idle_stop_after_hours=ctx.deployment.idle.stop_after_hours,
     )
 
 

@@ -2,9 +2,9 @@
 
 Why a workspace stands where it stands is one word in `reason`, which the screens put into a sentence:
 `asked` `idle` `stuck` `end_of_work` `balance` `cost_cap` `shutdown` `disabled` `disk_removed` somebody or a rule
-stopped it · `cancelled` its start was · `gone` or `exit N` its server ended by itself · `unknown` found running without a lease ·
-`stopping_then_starting` a start waits for the stop · `not_switched` the last switch went back · else the code of the
-error that ended its start.
+stopped it · `cancelled` its start was · `gone` or `exit N` its server ended by itself · `unknown` found running without
+a lease · `stopping_then_starting` a start waits for the stop · `not_switched` the last switch went back · else the
+code of the error that ended its start.
 """
 
 from __future__ import annotations
