@@ -22,7 +22,7 @@ async def test_a_switch_moves_variables_and_changes_the_price_at_one_instant(
     await control.clock.advance(minutes=30)
     operation = await alice.switch("sim-1")
     assert operation["state"] == "done", operation["error"]
-    assert operation["result"]["restored"] == {"variables": 1}
+    assert operation["result"]["restored"] == {"variables": 1, "bytes": 8}
     workspace = await alice.workspace()
     assert (workspace["state"], workspace["spec"]["machine"]) == ("ready", "sim-1")
     assert workspace["price_per_hour_nano"] == SIM

@@ -33,22 +33,23 @@ class KernelError(Exception):
 
 
 async def ask(manager: Any, what: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
-    """The report of the kernel; raises KernelError, also when it does not answer in time."""
+    """The report of the kernel, and how many cells it has run; raises KernelError, also when it does not answer in
+    time."""
     with tempfile.TemporaryDirectory(prefix="ask-", dir=folder) as place:
         answer = Path(place) / "answer.json"
         request = {**what, "answer": str(answer), "until": time.time() + seconds}
         call = f"__import__('gearshift.state.kernel', fromlist=['answer']).answer({json.dumps(request)!r})"
         async with _client(manager) as client:
             said = await _while_it_lives(manager, _execute(client, call, seconds))
-        if said["status"] != "ok":
-            missing = said.get("ename") in ("ModuleNotFoundError", "ImportError")
+        outcome = said["user_expressions"]["answer"] if said["status"] == "ok" else said
+        if outcome["status"] != "ok":
+            missing = outcome.get("ename") in ("ModuleNotFoundError", "ImportError")
             code = "unsupported" if missing else "failed"
-            raise KernelError(code, f"{said.get('ename')}: {said.get('evalue')}")
+            raise KernelError(code, f"{outcome.get('ename')}: {outcome.get('evalue')}")
         body: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in body:
         raise KernelError(body["error"]["code"], body["error"]["text"])
-    report: dict[str, Any] = body["report"]
-    return report
+    return {**body["report"], "executions": said.get("execution_count")}
 
 
 def check_kind(manager: Any) -> None:
@@ -101,7 +102,7 @@ async def _while_it_lives(manager: Any, question: Coroutine[Any, Any, dict[str, 
 
 
 async def _execute(client: Any, expression: str, seconds: float) -> dict[str, Any]:
-    """The outcome of one expression."""
+    """The reply to one expression."""
     try:
         reply = await client.execute(
             "",
@@ -116,7 +117,4 @@ async def _execute(client: Any, expression: str, seconds: float) -> dict[str, An
     except (Empty, TimeoutError) as error:
         raise KernelError("busy", f"the kernel did not answer within {seconds:g} s") from error
     content: dict[str, Any] = reply["content"]
-    if content["status"] != "ok":
-        return content
-    outcome: dict[str, Any] = content["user_expressions"]["answer"]
-    return outcome
+    return content

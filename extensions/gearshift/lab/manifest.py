@@ -38,12 +38,15 @@ class SavedSession:
 
 @dataclass(frozen=True)
 class SavedKernel:
-    """A kernel; `file` is None when its variables were not saved, else `seal` stands for the contents of the file."""
+    """A kernel; `file` is None when its variables were not saved, else `seal` stands for the contents of the file.
+
+    `rerun`: names whose cells its person wants to be run again."""
 
     id: str
     spec: str
     file: str | None
     seal: str | None = None
+    rerun: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,9 @@ def read(folder: Path, key: bytes) -> Manifest:
     if not hmac.compare_digest(signature.encode(), _sign(key, body).encode()):
         raise _refused(folder, "the list of kernels was changed, or signed by somebody else")
     found = json.loads(body)
-    kernels = tuple(SavedKernel(**kernel) for kernel in found["kernels"])
+    kernels = tuple(
+        SavedKernel(**{**kernel, "rerun": tuple(kernel.get("rerun", ()))}) for kernel in found["kernels"]
+    )
     sessions = tuple(SavedSession(**session) for session in found["sessions"])
     return Manifest(found["operation"], kernels, sessions, found["owner"], found["workspace"])
 

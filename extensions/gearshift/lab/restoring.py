@@ -13,6 +13,8 @@ from gearshift.lab.kernel_call import KernelError, ask
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
 
 LOAD_S = 600.0
+RERUN_SHARE = 0.8
+"""How much of the time cells that run again may take: what was copied is kept whatever becomes of them."""
 TOGETHER = 4
 """Kernels that are started and loaded at the same time."""
 
@@ -77,7 +79,13 @@ class Restorer:
                 if kernel.file is None:
                     return {**found, "status": "empty"}
                 file = manifest.folder_of(self._environment.state_dir, saved.operation) / kernel.file
-                what = {"do": "load", "path": str(file), "key_folder": str(self._environment.state_dir)}
+                what = {
+                    "do": "load",
+                    "path": str(file),
+                    "key_folder": str(self._environment.state_dir),
+                    "rerun": kernel.rerun,
+                    "rerun_seconds": seconds * RERUN_SHARE,
+                }
                 report = await ask(manager, what, self._folder, seconds)
             except KernelError as error:
                 return {**found, "status": "failed", "error": {"code": error.code, "text": error.text}}

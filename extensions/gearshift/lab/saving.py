@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gearshift.lab import kept, manifest
-from gearshift.lab.disk_rate import DiskRate
+from gearshift.lab import disk_rate, kept, manifest
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.kernel_call import KernelError, ask, check_kind, interrupt, until_idle
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
+from gearshift.lab.metrics import Sampler
 from gearshift.model.errors import fail
 
 Busy = Literal["wait", "interrupt", "leave"]
+Names = tuple[str, ...] | Mapping[str, tuple[str, ...]]
+"""Names for all kernels, or by a kernel's id."""
 PLAN_S = 20.0
 DAY_S = 24 * 3600.0
 SAVE_S = 600.0
@@ -25,19 +27,18 @@ SAVE_S = 600.0
 
 @dataclass(frozen=True)
 class SaveRequest:
-    """`leave_out`: names for all kernels, or a list of names by kernel id. `partly`: one that fails stops no other."""
+    """`leave_out` stays behind; the cells of `rerun` run again at the restore. `partly`: one that fails stops no other."""
 
     operation: str
     busy: Busy
-    leave_out: tuple[str, ...] | Mapping[str, tuple[str, ...]]
+    leave_out: Names
     seconds: float
     partly: bool = False
+    rerun: Names = ()
 
-    def names(self, kernel_id: str) -> list[str]:
-        """What stays behind of this kernel."""
-        return list(
-            self.leave_out.get(kernel_id, ()) if isinstance(self.leave_out, Mapping) else self.leave_out
-        )
+
+def of_kernel(names: Names, kernel_id: str) -> tuple[str, ...]:
+    return names.get(kernel_id, ()) if isinstance(names, Mapping) else names
 
 
 class Saver:
@@ -45,20 +46,35 @@ class Saver:
 
     def __init__(self, server: Any, environment: LabEnvironment) -> None:
         self._server, self._environment = server, environment
-        self._rate = DiskRate(environment.state_dir)
+        self._sampler = Sampler(environment)
 
     @property
     def _kernels(self) -> Any:
         return self._server.kernel_manager
 
-    async def plan(self) -> dict[str, Any]:
-        """What would become of each variable; a busy kernel is not asked, and says so."""
+    async def plan(self, probe: bool = False) -> dict[str, Any]:
+        """What would become of each variable; a busy kernel is not asked, and says so. With `probe`, and something large
+        to carry, also how fast the disk is."""
         sessions = await self._sessions()
         found = await asyncio.gather(
             *(self._plan_one(one, sessions) for one in self._kernels.list_kernel_ids())
         )
-        await self._rate.fill(list(found))
-        return {"kernels": list(found)}
+        matters = sum(kernel.get("bytes") or 0 for kernel in found) > disk_rate.MATTERS
+        environment = self._environment
+        disk = (
+            await asyncio.to_thread(disk_rate.measured, environment.state_dir, environment.state_key)
+            if probe and matters
+            else None
+        )
+        return {"kernels": list(found), "memory": self._memory(found), "disk": disk}
+
+    def _memory(self, kernels: list[dict[str, Any]]) -> dict[str, int | None]:
+        """What is in use now: measured, and on chips that measure nothing what the variables there take."""
+        sample = self._sampler.read()
+        on_chips = [gpu["memory_bytes"] for gpu in sample["gpus"] or ()]
+        if not on_chips or None in on_chips:
+            on_chips = [v["bytes"] or 0 for k in kernels for v in k["variables"] if v.get("device")]
+        return {"ram_bytes": sample["memory_bytes"], "device_bytes": sum(on_chips)}
 
     async def save(self, request: SaveRequest) -> dict[str, Any]:
         """All kernels at once. Raises `save_failed` when one that should have been saved was not."""
@@ -72,30 +88,40 @@ class Saver:
         reports = await asyncio.gather(*(self._save_one(one, folder, request, sessions) for one in ids))
         if not request.partly:
             _check(reports)
-        self._write_list(folder, request.operation, reports, sessions)
+        self._write_list(folder, request, reports, sessions)
         report = {
             "operation": request.operation,
             "ok": all(r["status"] == "saved" for r in reports),
             "seconds": time.perf_counter() - started,
+            "waited_seconds": max((r["waited_seconds"] for r in reports), default=0.0),
             "bytes": sum(r.get("bytes") or 0 for r in reports),
             "kernels": reports,
         }
         manifest.write_json(folder / "save.json", report)
-        self._rate.learn(report)
         return report
 
     def _write_list(
-        self, folder: Path, operation: str, reports: list[dict[str, Any]], sessions: list[SavedSession]
+        self,
+        folder: Path,
+        request: SaveRequest,
+        reports: list[dict[str, Any]],
+        sessions: list[SavedSession],
     ) -> None:
         kernels = tuple(
             SavedKernel(
-                r["kernel_id"], r["name"], r["file"], kept.seal(folder / r["file"]) if r["file"] else None
+                r["kernel_id"],
+                r["name"],
+                r["file"],
+                kept.seal(folder / r["file"]) if r["file"] else None,
+                of_kernel(request.rerun, r["kernel_id"]),
             )
             for r in reports
             if r["kernel_id"] in self._kernels
         )
         environment = self._environment
-        listed = Manifest(operation, kernels, tuple(sessions), environment.owner, environment.workspace)
+        listed = Manifest(
+            request.operation, kernels, tuple(sessions), environment.owner, environment.workspace
+        )
         manifest.write(folder, listed, environment.state_key)
 
     async def _sessions(self) -> list[SavedSession]:
@@ -125,6 +151,7 @@ class Saver:
             **_who(kernel_id, manager, sessions),
             "status": "saved",
             "file": None,
+            "waited_seconds": 0.0,
             "variables": [],
             "error": None,
         }
@@ -133,12 +160,12 @@ class Saver:
             if not await manager.is_alive():
                 raise KernelError("dead", "the kernel is not running")
             check_kind(manager)
-            await _settle(manager, request)
+            found["waited_seconds"] = await _settle(manager, request)
             what = {
                 "do": "save",
                 "path": str(folder / file),
                 "key_folder": str(self._environment.state_dir),
-                "leave_out": request.names(kernel_id),
+                "leave_out": list(of_kernel(request.leave_out, kernel_id)),
             }
             report = await ask(manager, what, self._folder, request.seconds)
         except KernelError as error:
@@ -151,16 +178,18 @@ class Saver:
         return Path(self._server.runtime_dir)
 
 
-async def _settle(manager: Any, request: SaveRequest) -> None:
-    """A busy kernel as was chosen before."""
+async def _settle(manager: Any, request: SaveRequest) -> float:
+    """A busy kernel as was chosen before; the seconds that took."""
+    started = time.perf_counter()
     if manager.execution_state != "busy":
-        return
+        return 0.0
     if request.busy == "leave":
         raise KernelError("left", "a cell is running; its variables are left behind as chosen")
     if request.busy == "interrupt":
         await interrupt(manager, request.seconds)
     else:
         await until_idle(manager, request.seconds)
+    return time.perf_counter() - started
 
 
 def _check(reports: list[dict[str, Any]]) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 from gearshift.lab import manifest
 from gearshift.lab.answering import signed_in
 from gearshift.lab.control_door import ControlDoor
+from gearshift.lab.documents.setup import Documents
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.in_flight import InFlight
 from gearshift.lab.restoring import LOAD_S, Restorer
-from gearshift.lab.saving import SAVE_S, Saver, SaveRequest
+from gearshift.lab.saving import SAVE_S, Names, Saver, SaveRequest
 from gearshift.model.errors import fail
 
 BUSY = ("wait", "interrupt", "leave")
@@ -20,37 +21,43 @@ LONGEST_S = 24 * 3600.0
 
 
 class PlanHandler(ControlDoor):
-    """POST: what would become of each variable of each kernel."""
+    """POST {probe}: what would become of each variable of each kernel, and what is in use."""
 
     def initialize(self, saver: Saver) -> None:
         self.saver = saver
 
     @signed_in
     async def post(self) -> None:
-        await self.finish(await self.saver.plan())
+        await self.finish(await self.saver.plan(probe=_flag(self.body(), "probe")))
 
 
 ANSWERED_WITHIN_S = 2.0
 
 
 class SaveHandler(ControlDoor):
-    """POST {operation, busy, leave_out, partly, seconds}. Whoever asked and went away is not waited for."""
+    """POST {operation, busy, leave_out, rerun, partly, leaving, seconds}. Whoever asked and went away is not waited for."""
 
     _saving: asyncio.Task[dict[str, Any]] | None = None
 
-    def initialize(self, saver: Saver, in_flight: InFlight) -> None:
+    def initialize(self, saver: Saver, in_flight: InFlight, documents: Documents) -> None:
         self.saver = saver
         self.in_flight = in_flight
+        self.documents = documents
 
     @signed_in
     async def post(self) -> None:
         await self.in_flight.drained(ANSWERED_WITHIN_S)
-        self._saving = asyncio.create_task(self.saver.save(save_request(self.body())))
+        body = self.body()
+        self._saving = asyncio.create_task(self._save(save_request(body), _flag(body, "leaving")))
         try:
             report = await self._saving
         except asyncio.CancelledError:
             return
         await self.finish(report)
+
+    async def _save(self, request: SaveRequest, leaving: bool) -> dict[str, Any]:
+        async with self.documents.held(leaving):
+            return await self.saver.save(request)
 
     def on_connection_close(self) -> None:
         if self._saving is not None:
@@ -114,14 +121,24 @@ def save_request(body: dict[str, Any]) -> SaveRequest:
     busy = body.get("busy", "wait")
     if busy not in BUSY:
         raise fail("bad_request", field="busy", value=busy, allowed=list(BUSY))
-    leave_out = body.get("leave_out", [])
-    if isinstance(leave_out, dict) and all(_are_names(names) for names in leave_out.values()):
-        parsed: Any = {kernel: tuple(names) for kernel, names in leave_out.items()}
-    elif _are_names(leave_out):
-        parsed = tuple(leave_out)
-    else:
-        raise fail("bad_request", field="leave_out", value=leave_out, allowed=["a list of names"])
-    return SaveRequest(_operation(body), busy, parsed, _seconds(body, SAVE_S), _flag(body, "partly"))
+    return SaveRequest(
+        _operation(body),
+        busy,
+        _names(body, "leave_out"),
+        _seconds(body, SAVE_S),
+        _flag(body, "partly"),
+        _names(body, "rerun"),
+    )
+
+
+def _names(body: dict[str, Any], field: str) -> Names:
+    """For all kernels, or by a kernel's id."""
+    given = body.get(field, [])
+    if isinstance(given, dict) and all(_are_names(names) for names in given.values()):
+        return {kernel: tuple(names) for kernel, names in given.items()}
+    if not _are_names(given):
+        raise fail("bad_request", field=field, value=given, allowed=["a list of names"])
+    return tuple(given)
 
 
 def _are_names(found: Any) -> bool:

@@ -1,0 +1,156 @@
+"""What a plan says a switch takes: guessed at first, then learned from the switches that were measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gearshift_testing.controls import ON_SQLITE, Control, Person
+
+GB = 10**9
+
+pytestmark = ON_SQLITE
+
+
+async def figures(person: Person, machine: str = "sim-1", **body: Any) -> dict[str, Any]:
+    plan = await person.plan("switch", workspace=f"{person.name}/work", machine=machine, **body)
+    shown: dict[str, Any] = plan["figures"]
+    return shown
+
+
+def took(operation: dict[str, Any], stage: str) -> float:
+    from gearshift.model.units import from_iso
+
+    step = next(one for one in operation["steps"] if one["name"] == stage)
+    return (from_iso(step["ended_at"]) - from_iso(step["started_at"])).total_seconds()
+
+
+async def test_before_anything_was_measured_the_disk_is_probed_and_the_plan_says_that_it_guesses(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.running[0].variables["x"] = range(2 * GB)
+    control.servers.bytes_per_second = 0.5 * GB
+    shown = await figures(alice)
+    assert shown["learned_from"] == 0
+    assert shown["bytes"] == 2 * GB
+    assert shown["stages"]["save"] == pytest.approx(4, abs=0.5)
+    assert shown["seconds"] == pytest.approx(sum(shown["stages"].values()), abs=0.1)
+
+
+async def test_the_next_plan_is_learned_from_what_the_last_switches_took(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.servers.bytes_per_second = 0.25 * GB
+    for size, machine in ((1, "sim-1"), (3, "cpu-small"), (2, "sim-1")):
+        control.hub.running[0].variables["x"] = range(size * GB)
+        await alice.switch(machine)
+    control.hub.running[0].variables["x"] = range(4 * GB)
+    shown = await figures(alice, "cpu-small")
+    assert shown["learned_from"] == 3
+    assert shown["stages"]["save"] == pytest.approx(16, rel=0.1)
+    operation = await alice.switch("cpu-small")
+    assert operation["expected"] == pytest.approx(shown["stages"], rel=0.05)
+    for stage in ("save", "restore"):
+        assert took(operation, stage) == pytest.approx(shown["stages"][stage], rel=0.25)
+
+
+async def test_a_switch_says_where_it_came_from_and_where_it_goes(control: Control, alice: Person) -> None:
+    await alice.start()
+    operation = await alice.switch("sim-1")
+    assert (operation["from_machine"], operation["to_machine"]) == ("cpu-small", "sim-1")
+    back = await alice.switch("cpu-small")
+    assert (back["from_machine"], back["to_machine"]) == ("sim-1", "cpu-small")
+
+
+async def test_waiting_for_a_cell_teaches_nothing_about_the_disk(control: Control, alice: Person) -> None:
+    await alice.start()
+    before = await figures(alice)
+    control.servers.waited_seconds = 50.0
+    await alice.switch("sim-1")
+    control.servers.waited_seconds = 0.0
+    after = await figures(alice, "cpu-small")
+    assert after["stages"]["save"] <= before["stages"]["save"] + 1
+
+
+async def test_cells_that_run_again_are_agreed_to_by_name_and_their_seconds_are_counted(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.running[0].variables |= {"loader": iter([1]), "x": 5}
+    without = await figures(alice)
+    assert without["rerun"] == {}
+    suggested = await figures(alice, rerun="suggested")
+    assert suggested["rerun"] == {"k1": ["loader"]}
+    assert suggested["stages"]["restore"] == pytest.approx(without["stages"]["restore"] + 2)
+    operation = await alice.switch("sim-1", rerun={"k1": ["loader", "x"]})
+    assert control.servers.reruns[operation["id"]] == {"k1": ["loader"]}, "what is copied needs no cell"
+
+
+async def test_what_is_left_out_is_not_counted_and_stays_behind_in_its_own_kernel_only(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.running[0].variables |= {"big": range(GB), "small": 1, "loader": iter([1])}
+    shown = await figures(alice, leave_out={"k1": ["big", "loader"]}, rerun="suggested")
+    assert shown["bytes"] == 8
+    assert shown["rerun"] == {}
+    await alice.switch("sim-1", leave_out={"k1": ["big"], "another kernel": ["small"]})
+    assert set(control.hub.running[0].variables) == {"small", "loader"}
+
+
+@pytest.mark.parametrize("field", ["leave_out", "rerun"])
+@pytest.mark.parametrize("value", ["x", 5, [5], {"k1": "x"}, {"k1": [1]}, None])
+async def test_names_that_are_none_are_refused(
+    control: Control, alice: Person, field: str, value: object
+) -> None:
+    await alice.start()
+    body = {"kind": "switch", "workspace": "alice/work", "machine": "sim-1", field: value}
+    answer = await alice.post("/plans", body)
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
+
+
+async def test_the_plan_compares_what_is_in_use_with_what_the_machine_has(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.servers.memory = {"ram_bytes": GB, "device_bytes": 3 * GB}
+    with_chip = (await figures(alice, "sim-1"))["fits"]
+    assert with_chip["ok"]
+    assert with_chip["chips"] == {"used_bytes": 3 * GB, "has_bytes": 16 << 30}
+    without = (await figures(alice, "cpu-large"))["fits"]
+    assert without["memory"] == {"used_bytes": 4 * GB, "has_bytes": 4 << 30}, "tensors move to memory"
+    control.servers.memory = {"ram_bytes": 3 * GB, "device_bytes": 0}
+    assert not (await figures(alice, "sim-1"))["fits"]["ok"]
+    control.servers.memory = {"ram_bytes": None, "device_bytes": 0}
+    assert (await figures(alice, "sim-1"))["fits"]["memory"]["used_bytes"] is None
+
+
+async def test_a_plan_is_void_once_the_kernel_has_run_again_and_says_so(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    plan = await alice.plan("switch", workspace="alice/work", machine="sim-1")
+    control.servers.executions += 1
+    answer = await alice.confirm(plan)
+    assert answer.status_code == 409
+    assert answer.json()["error"]["message"] == (
+        "Plan updated: the state of a kernel changed. Check and press again."
+    )
+    plan = await alice.plan("switch", workspace="alice/work", machine="sim-1")
+    control.hub.running[0].variables |= dict.fromkeys(("a", "b", "c", "d"), 1)
+    said = (await alice.confirm(plan)).json()["error"]
+    assert "a, b, c, … changed" in said["message"]
+    assert "a、b、c、… 有变化" in said["message_zh"]
+
+
+async def test_rubbish_from_the_workspaces_own_server_changes_no_plan(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.servers.memory = {"ram_bytes": float("nan"), "device_bytes": "much"}  # type: ignore[dict-item]
+    control.servers.bytes_per_second = -1.0
+    shown = await figures(alice)
+    assert shown["fits"]["ok"]
+    assert shown["seconds"] > 0
