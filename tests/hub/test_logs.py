@@ -10,8 +10,8 @@ from gearshift_testing.driving import Driver
 from gearshift_testing.evidence import server_token
 from gearshift_testing.running import PASSWORD, Running
 
-SIGNED_IN = ("jupyterhub-hub-login", "jupyterhub-user-lou-work")
-"""Cookies that are a credential; the session id beside them is only a name."""
+SESSION = "jupyterhub-session-id"
+"""The cookie that is no credential, only a name."""
 PARTS = ("hub", "control", "traefik", "forkserver")
 
 
@@ -22,21 +22,21 @@ def logs(running: Running) -> dict[str, str]:
 
 
 def test_no_log_holds_a_secret(person: Callable[[str], Driver], running: Running) -> None:
-    code = running.internal("POST", "accounts", {"name": "lou", "admin": False})["code"]
-    signin.activate(running.url, "lou", code, PASSWORD)
-    lou = person("lou")
+    name, code = running.invite("lou")
+    signin.activate(running.url, name, code, PASSWORD)
+    lou = person(name)
     lou.start("work")
     page = lou.browser("work")
-    signed_in = [cookie.value for cookie in page.cookies.jar if cookie.name in SIGNED_IN]
-    assert len(signed_in) == 2
+    signed_in = {cookie.name: cookie.value for cookie in page.cookies.jar if cookie.name != SESSION}
+    assert {"jupyterhub-hub-login", f"jupyterhub-user-{name}-work"} <= signed_in.keys()
     page.close()
     secrets = vars(running.home.secrets()).values()
-    own = (code, PASSWORD, running.sign_in("lou"), running.admin, server_token(lou, "work"))
+    own = (code, PASSWORD, running.sign_in(name), running.admin, server_token(lou, "work"))
     lou.stop("work")
-    for name, text in logs(running).items():
-        for secret in (*secrets, *own, *signed_in):
+    for log, text in logs(running).items():
+        for secret in (*secrets, *own, *signed_in.values()):
             assert secret is not None
-            assert secret not in text, name
+            assert secret not in text, log
 
 
 def test_the_hub_logs_no_traceback_in_ordinary_use(person: Callable[[str], Driver], running: Running) -> None:

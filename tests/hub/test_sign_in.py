@@ -15,21 +15,21 @@ def browser(running: Running, language: str = "en") -> httpx.Client:
 
 
 def test_the_first_sign_in_turns_a_code_into_a_password_and_lands_on_our_page(running: Running) -> None:
-    code = running.internal("POST", "accounts", {"name": "nora", "admin": False})["code"]
+    name, code = running.invite("nora")
     with browser(running) as page:
         page.get("hub/activate")
-        form = {"username": "nora", "code": code, "password": PASSWORD, "repeat": PASSWORD}
+        form = {"username": name, "code": code, "password": PASSWORD, "repeat": PASSWORD}
         answer = page.post("hub/activate", data={**form, "_xsrf": page.cookies["_xsrf"]})
         assert answer.status_code == 302
         assert answer.headers["location"] == "/services/gearshift/"
-    assert signin.sign_in(running.url, "nora", PASSWORD)
+    assert signin.sign_in(running.url, name, PASSWORD)
 
 
 def test_a_code_works_once(running: Running) -> None:
-    code = running.internal("POST", "accounts", {"name": "once", "admin": False})["code"]
-    signin.activate(running.url, "once", code, PASSWORD)
+    name, code = running.invite("once")
+    signin.activate(running.url, name, code, PASSWORD)
     with pytest.raises(GearshiftError) as refused:
-        signin.activate(running.url, "once", code, PASSWORD + "2")
+        signin.activate(running.url, name, code, PASSWORD + "2")
     assert refused.value.code == "wrong_code"
 
 
@@ -101,10 +101,12 @@ def test_an_admin_holds_the_admin_scope_and_nobody_else(running: Running) -> Non
 
 
 def test_a_disabled_person_is_out_with_every_token(running: Running) -> None:
-    token = running.sign_in("dora")
-    running.internal("POST", "accounts/dora/disable")
+    name, code = running.invite("dora")
+    signin.activate(running.url, name, code, PASSWORD)
+    token = signin.sign_in(running.url, name, PASSWORD)
+    running.internal("POST", f"accounts/{name}/disable")
     with pytest.raises(GearshiftError):
-        signin.sign_in(running.url, "dora", PASSWORD)
+        signin.sign_in(running.url, name, PASSWORD)
     headers = {"Authorization": f"token {token}"}
     out = lambda: httpx.get(f"{running.url}hub/api/user", headers=headers).status_code == 403  # noqa: E731
     until(out, 30, "the token is refused")

@@ -13,8 +13,9 @@ from gearshift_testing.running import Running
 from playwright.sync_api import Browser, sync_playwright
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Playwright's loop runs as long as this: beyond the module it would be in the way of asynchronous tests."""
     with sync_playwright() as playwright:
         browser = browsing.launch(playwright)
         yield browser

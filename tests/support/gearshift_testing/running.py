@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import signal
 import subprocess
@@ -68,6 +69,11 @@ class Running:
         if user not in {row["name"] for row in rows}:
             code = self.internal("POST", "accounts", {"name": user, "admin": False})["code"]
             signin.activate(self.url, user, code, PASSWORD)
+
+    def invite(self, like: str) -> tuple[str, str]:
+        """A new account whose name no other test has, and its one-time code."""
+        name = f"{like}-{secrets.token_hex(3)}"
+        return name, self.internal("POST", "accounts", {"name": name, "admin": False})["code"]
 
     def internal(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Control's internal socket."""
