@@ -154,3 +154,27 @@ async def test_rubbish_from_the_workspaces_own_server_changes_no_plan(
     shown = await figures(alice)
     assert shown["fits"]["ok"]
     assert shown["seconds"] > 0
+
+
+async def test_each_machine_says_what_a_switch_to_it_takes_and_whether_the_kernels_fit(
+    control: Control, alice: Person, bob: Person, root: Person
+) -> None:
+    await alice.start()
+    control.hub.running[0].variables["x"] = range(2 * GB)
+    control.servers.bytes_per_second = 0.5 * GB
+    control.servers.memory = {"ram_bytes": 3 * GB, "device_bytes": 0}
+    answer = await alice.get("/workspaces/alice/work/switch-times")
+    assert answer.status_code == 200, answer.text
+    times = {one["machine"]: one for one in answer.json()}
+    assert set(times) == {machine.id for machine in control.deployment.machines}
+    assert times["sim-1"]["seconds"] == pytest.approx((await figures(alice))["seconds"], rel=0.2)
+    assert not times["sim-1"]["fits"]["ok"]
+    assert times["sim-4"]["fits"]["ok"]
+    assert (await alice.workspace())["state"] == "ready"
+    assert (await root.get("/workspaces/alice/work/switch-times")).status_code == 200
+    assert (await bob.get("/workspaces/alice/work/switch-times")).status_code == 403
+    assert (await alice.get("/workspaces/alice/none/switch-times")).status_code == 404
+    async with control.outside() as nobody:
+        assert (await nobody.get("/api/v1/workspaces/alice/work/switch-times")).status_code == 401
+    await alice.stop()
+    assert (await alice.get("/workspaces/alice/work/switch-times")).status_code == 409

@@ -13,6 +13,7 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ("GET", "catalog"),
     ("GET", "workspaces"),
     ("GET", "workspaces/*/*"),
+    ("GET", "workspaces/*/*/switch-times"),
     ("GET", "workspaces/*/*/idle"),
     ("PUT", "workspaces/*/*/idle"),
     ("DELETE", "workspaces/*/*/idle"),

@@ -141,14 +141,14 @@ def _target(ctx: Context, session: Session, owner: str, name: str, body: Mapping
         raise fail("not_running", field="workspace", value=row.id, workspace=row.id)
     spec = _new_spec(row, body)
     old = leases.of_workspace(session, row.id, Purpose.WORKSPACE)[0]
-    mode = _mode(ctx, workspaces.spec_of(row), spec)
-    admission, rollback = _admit(ctx, session, row, spec, old, mode)
+    how = mode_of(ctx, workspaces.spec_of(row), spec)
+    admission, rollback = _admit(ctx, session, row, spec, old, how)
     interval = ledger.open_of(session, ledger.subject_of(row.id))
     return _Target(
         row=row,
         spec=spec,
         admission=admission,
-        mode=mode,
+        mode=how,
         rollback=rollback,
         price_before_nano=interval.price_per_hour_nano if interval else 0,
         availability=leases.inventory(ctx, session)[spec.machine],
@@ -179,7 +179,7 @@ def _new_spec(row: WorkspaceRow, body: Mapping[str, Any]) -> WorkspaceSpec:
     return parse(WorkspaceSpec, {**row.spec, **changes})
 
 
-def _mode(ctx: Context, old: WorkspaceSpec, new: WorkspaceSpec) -> str:
+def mode_of(ctx: Context, old: WorkspaceSpec, new: WorkspaceSpec) -> str:
     """`live` where only cores and memory differ and the box can change those of a running tree."""
     if new == old or new.model_copy(update={"machine": old.machine}) != old:
         return "restart"

@@ -8,6 +8,8 @@ from gearshift.model.workspace import Workspace
 
 from gearshift_hub.control.auth import Actor, context, may, new_ticket
 from gearshift_hub.control.context import Context
+from gearshift_hub.control.operations import switch_times
+from gearshift_hub.control.operations.switch_times import SwitchTime
 from gearshift_hub.control.services import workspaces
 
 router = APIRouter(tags=["workspaces"])
@@ -41,6 +43,14 @@ async def get_workspace(
     actor.check_owner(owner)
     with ctx.db.transaction() as session:
         return workspaces.shown(session, workspaces.get(session, owner, name))
+
+
+@router.get("/workspaces/{owner}/{name}/switch-times")
+async def get_switch_times(
+    owner: str, name: str, actor: Actor = Depends(may.read), ctx: Context = Depends(context)
+) -> list[SwitchTime]:
+    """What a switch to each machine would take now, and whether the kernels fit there."""
+    return await switch_times.times(ctx, actor, owner, name)
 
 
 @router.post("/workspaces/{owner}/{name}/ticket")
