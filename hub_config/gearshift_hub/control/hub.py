@@ -27,6 +27,8 @@ class ServerState:
     ready: bool = False
     pending: str | None = None
     frozen: bool = False
+    held_by: str | None = None
+    """The switch that holds it, or held it and could not say that it has ended."""
     operation: str | None = None
     pid: int | None = None
     port: int | None = None

@@ -144,6 +144,7 @@ def _state(owner: str, name: str, said: dict[str, Any]) -> ServerState:
         ready=bool(said.get("ready")),
         pending=said.get("pending"),
         frozen=bool(said.get("frozen")),
+        held_by=said.get("held_by"),
         operation=said.get("operation"),
         pid=said.get("pid"),
         port=said.get("port"),

@@ -161,6 +161,7 @@ def state(server: Server) -> dict[str, Any]:
         "ready": ready,
         "pending": spawner.pending,
         "frozen": bool(hold and hold.frozen),
+        "held_by": hold.operation if hold else None,
         "operation": spawner.operation,
         "pid": spawner.pid or None,
         "port": spawner.port or None,

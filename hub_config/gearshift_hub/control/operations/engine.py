@@ -29,7 +29,7 @@ from gearshift_hub.control.steps import Run, StepWork
 log = logging.getLogger("gearshift.operations")
 
 HUB_PAUSE_S = 0.5
-"""Between two tries while the hub does not answer; the step's own deadline ends the trying."""
+"""Between two tries while the hub does not answer; forward, the step's own deadline ends the trying."""
 
 
 class Engine:
@@ -201,15 +201,24 @@ class Engine:
         work = flow.steps[step]
         seconds = work.seconds(run)
         try:
-            return await within(self._ctx.clock, seconds, self._try(run, work))
+            if run.op.direction == "back":
+                return await self._undo(run, work, seconds)
+            return await within(self._ctx.clock, seconds, self._do(run, work))
         except DeadlineError:
             raise flow.late(run, step, seconds) from None
 
-    async def _try(self, run: Run, work: StepWork) -> dict[str, Any] | None:
-        do = work.do if run.op.direction == "forward" else work.undo
-        while do is not None:
+    async def _do(self, run: Run, work: StepWork) -> dict[str, Any] | None:
+        while True:
             try:
-                return await do(run)
+                return await work.do(run)
+            except HubDownError:
+                await self._ctx.clock.sleep(HUB_PAUSE_S)
+
+    async def _undo(self, run: Run, work: StepWork, seconds: float) -> dict[str, Any] | None:
+        """The way back has nowhere to turn to: it waits for the hub as long as the hub is away."""
+        while work.undo is not None:
+            try:
+                return await within(self._ctx.clock, seconds, work.undo(run))
             except HubDownError:
                 await self._ctx.clock.sleep(HUB_PAUSE_S)
         return None

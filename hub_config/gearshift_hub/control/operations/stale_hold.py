@@ -8,7 +8,6 @@ from typing import TypeVar
 from gearshift.model.errors import GearshiftError
 
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.db.operations import OperationRow
 from gearshift_hub.control.operations import journal
 
 T = TypeVar("T")
@@ -20,13 +19,9 @@ async def past_stale_hold(ctx: Context, owner: str, name: str, ask: Callable[[],
         return await ask()
     except GearshiftError as error:
         holder = error.facts.get("operation")
-        if error.code != "busy" or not isinstance(holder, str) or not _has_ended(ctx, holder):
+        with ctx.db.transaction() as session:
+            stale = isinstance(holder, str) and journal.has_ended(session, holder)
+        if error.code != "busy" or not stale:
             raise
         await ctx.hub.release(owner, name, holder, "new")
         return await ask()
-
-
-def _has_ended(ctx: Context, operation: str) -> bool:
-    with ctx.db.transaction() as session:
-        row = session.get(OperationRow, operation)
-        return row is not None and journal.operation_of(row).state.is_final

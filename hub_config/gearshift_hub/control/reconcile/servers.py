@@ -33,8 +33,8 @@ async def compare(ctx: Context) -> None:
             state = states.pop((row.owner, row.name), ServerState(row.owner, row.name))
             if journal.active(session, row.id) or row.since > asked_at:
                 continue
-            if state.frozen and (switch := journal.latest(session, row.id, OperationKind.SWITCH)):
-                releases.append((row.owner, row.name, switch.id))
+            if state.held_by is not None and journal.has_ended(session, state.held_by):
+                releases.append((row.owner, row.name, state.held_by))
             reason = _compare(ctx, session, row, state)
             if reason is not None:
                 stops.append((row.owner, row.name, reason))
@@ -81,11 +81,11 @@ async def stop_for(ctx: Context, owner: str, name: str, reason: str) -> None:
 
 
 async def _release(ctx: Context, owner: str, name: str, operation: str) -> None:
-    """A tree that a switch left frozen; one that somebody else holds is theirs."""
+    """What a switch that has ended still holds, the hub having been away then; a frozen tree goes with it."""
     try:
         await ctx.hub.release(owner, name, operation, "new")
     except GearshiftError as error:
-        log.warning("%s/%s: the frozen tree stays: %s", owner, name, error)
+        log.warning("%s/%s: the hold stays: %s", owner, name, error)
 
 
 async def _end_stranger(ctx: Context, state: ServerState, *, known: bool) -> None:
