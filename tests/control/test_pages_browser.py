@@ -16,9 +16,17 @@ from gearshift_hub.control.app import plug
 from gearshift_hub.control.auth import SESSION_COOKIE
 from gearshift_testing.controls import Control
 from gearshift_testing.fakes import until
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright, expect
 
 CHROMIUM = "/usr/bin/chromium"
+REPORT_WHAT_THE_STREAM_BRINGS = """
+const read = ReadableStreamDefaultReader.prototype.read;
+ReadableStreamDefaultReader.prototype.read = async function () {
+  const got = await read.call(this);
+  setTimeout(() => heard(String(got.value)), 100);
+  return got;
+};
+"""
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -85,6 +93,40 @@ async def test_the_total_follows_the_machine_and_the_start_leads_into_the_lab(si
     await expect(page.locator("[aria-current=step]")).to_contain_text("Starting PyTorch")
     await expect(page.get_by_role("status")).to_have_text("Starting PyTorch: in progress")
     gate.set()
+    await page.wait_for_url("**/user/alice/vlm/")
+
+
+async def test_a_page_that_leaves_for_the_lab_leaves_once(site: Site) -> None:
+    """A second reload would break off the first one's navigation (ERR_ABORTED)."""
+    started, released = asyncio.Event(), asyncio.Event()
+    site.control.hub.faults.at("start", until(started))
+    page = await site.open()
+    heard = asyncio.Event()
+    await page.expose_function("heard", lambda text: heard.set() if "event: balance" in text else None)
+    await page.add_init_script(REPORT_WHAT_THE_STREAM_BRINGS)
+    await page.get_by_label("Name", exact=True).fill("vlm")
+    await page.get_by_role("button", name="Start · ¥0.10/h").click()
+    await expect(page.get_by_role("heading", name="Starting vlm")).to_be_visible()
+    leaving = asyncio.Event()
+    drawn_after: list[str] = []
+
+    async def hold(route: Route) -> None:
+        if route.request.is_navigation_request():
+            leaving.set()
+            await released.wait()
+        elif leaving.is_set():
+            drawn_after.append(route.request.url)
+        await route.continue_()
+
+    await page.route("**/workspaces/**", hold)
+    started.set()
+    await asyncio.wait_for(leaving.wait(), 30)
+    heard.clear()
+    with site.control.ctx.db.transaction() as session:
+        site.control.ctx.events.add(session, "balance", {"balance_nano": 0}, owner="alice")
+    await asyncio.wait_for(heard.wait(), 30)
+    assert drawn_after == []
+    released.set()
     await page.wait_for_url("**/user/alice/vlm/")
 
 

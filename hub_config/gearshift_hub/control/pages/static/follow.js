@@ -4,13 +4,20 @@ import { follow } from './stream.js';
 const data = JSON.parse(document.getElementById('gs-data').textContent);
 let drawing = false;
 let again = false;
+let leaving = false;
 let drawnAt = performance.now();
+
+/* Once: a second reload would break off the first one's navigation. */
+function leave() {
+  leaving = true;
+  location.reload();
+}
 
 function exchange(fresh) {
   const living = document.querySelectorAll('[data-live]');
   const parts = [...living].map(old => [old, fresh.querySelector(`[data-live="${old.dataset.live}"]`)]);
   if (parts.some(([, part]) => !part) || fresh.body.querySelectorAll('[data-live]').length !== living.length) {
-    location.reload();
+    leave();
     return;
   }
   const label = document.activeElement?.getAttribute('aria-label');
@@ -29,6 +36,7 @@ function announce() {
 }
 
 async function draw() {
+  if (leaving) return;
   if (drawing) {
     again = true;
     return;
@@ -36,7 +44,7 @@ async function draw() {
   drawing = true;
   try {
     const response = await fetch(location.href, { redirect: 'manual', cache: 'no-store' });
-    if (response.type === 'opaqueredirect' || response.status === 404) location.reload();
+    if (response.type === 'opaqueredirect' || response.status === 404) leave();
     else if (response.ok) exchange(new DOMParser().parseFromString(await response.text(), 'text/html'));
   } catch (error) {
     console.error('page', error);
