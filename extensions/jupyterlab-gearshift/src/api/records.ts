@@ -176,9 +176,12 @@ export interface Operation {
   ended_at: string | null;
   deadline_at: string | null;
   result: Record<string, unknown> | null;
+  from_machine: string | null;
+  to_machine: string | null;
+  expected: Record<string, number> | null;
 }
 
-export type OperationKind = 'start' | 'stop' | 'switch' | 'resize' | 'shutdown' | 'cancel_job' | 'delete_disk' | 'remove_member' | 'delete_user';
+export type OperationKind = 'start' | 'stop' | 'switch' | 'resize' | 'shutdown' | 'snapshot' | 'restore' | 'delete_workspace' | 'cancel_job' | 'delete_disk' | 'remove_member' | 'delete_user';
 
 export type OperationState = 'running' | 'done' | 'failed' | 'cancelled';
 
