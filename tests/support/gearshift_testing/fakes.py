@@ -1,8 +1,8 @@
 """Stand-ins with behaviour for what control works with: a clock, a hub with servers and kernels, a box; each can fail.
 
 A fault is set at a named stage: `hub.faults.at("start", refuse("start_failed", exit=3))`. Stages of the hub: `start`
-`started` `stop` `stopped` `hold` `release` `state` `servers` `remove`; of servers: `plan` `save` `restore` `activity` `health`.
-The second of a pair comes after the effect and before the answer: where a crash hurts most.
+`started` `stop` `stopped` `hold` `release` `state` `servers` `remove`; of servers: `plan` `save` `restore` `activity`
+`health`. The second of a pair comes after the effect and before the answer: where a crash hurts most.
 """
 
 from __future__ import annotations
@@ -196,14 +196,19 @@ class FakeHub:
         await self.faults.pass_by("start")
         server = self._mine(owner, name, operation)
         if thaw and server.kept is not None:
-            server.current, server.kept = server.kept, None
-            server.current.frozen = False
+            self._thaw(server)
         elif server.current is None or not server.current.alive:
             await self._spawn(server, owner, name, operation)
         elif server.current.operation != operation:
             raise fail("already_running", workspace=f"{owner}/{name}")
         await self.faults.pass_by("started")
         return self._state(owner, name)
+
+    def _thaw(self, server: FakeServer) -> None:
+        tree, server.kept = server.kept, None
+        if tree is None or not tree.alive:
+            raise fail("restore_failed", machine="the old machine", cause="the paused server is gone")
+        tree.frozen, server.current = False, tree
 
     async def _spawn(self, server: FakeServer, owner: str, name: str, operation: str) -> None:
         assert self.launch is not None

@@ -155,10 +155,8 @@ def _restores(session: Session, owner: str, name: str, body: Mapping[str, Any]) 
     asked = body.get("state") or NEWEST
     if asked == FRESH:
         return None
-    if asked == NEWEST:
-        row = states.newest(session, owner, name)
-    else:
-        row = states.get(session, owner, name, asked)
+    newest = states.newest(session, owner, name)
+    row = newest if asked == NEWEST else states.get(session, owner, name, asked)
     return states.shown(row).model_dump(mode="json") if row is not None and row.kernels else None
 
 

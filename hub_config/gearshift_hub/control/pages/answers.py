@@ -6,14 +6,18 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 from gearshift.model.errors import GearshiftError, fail
 from starlette.datastructures import FormData
 
-from gearshift_hub.control.auth import Actor
+from gearshift_hub.control.auth import Actor, context
 from gearshift_hub.control.hub import HubDownError
 from gearshift_hub.control.pages.frame import render, voice
+from gearshift_hub.control.services import plans
+from gearshift_hub.control.services.plans import Confirmation
+
+SHOW_AGAIN = frozenset({"plan_stale", "plan_used", "plan_unknown"})
 
 
 class PageRoute(APIRoute):
@@ -45,6 +49,18 @@ async def sent(request: Request) -> FormData:
         if "\0" in value:
             raise fail("bad_request", field=key, value=value, problem="it holds a NUL")
     return FormData([*fields])
+
+
+async def press_plan(request: Request, actor: Actor, *, again: str, done: str) -> Response:
+    """Confirm the plan that the form holds, then on to `done`; one that has become stale is shown anew, at `again`."""
+    plan = str((await sent(request)).get("plan", ""))
+    try:
+        await plans.confirm(context(request), actor, plan, Confirmation(press=True), pressed=True)
+    except GearshiftError as error:
+        if error.code not in SHOW_AGAIN:
+            raise
+        return RedirectResponse(again, status_code=303)
+    return RedirectResponse(done, status_code=303)
 
 
 def refused(request: Request, error: GearshiftError) -> HTMLResponse:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.auth import Actor, context
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.pages import start_view, workspace_view
+from gearshift_hub.control.pages import start_view, state_view, workspace_view
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.pages.start_view import Choice
@@ -54,19 +54,19 @@ def form(
     with ctx.db.transaction() as session:
         view = start_view.view(ctx, session, actor.name, choice, v)
         last = None if choice.editing else _last(ctx, session, actor, v)
+        kept = state_view.offered(ctx, session, actor.name, choice.editing, v) if choice.editing else None
     faults = dict.fromkeys(FIELDS) | (beside or {})
     view["form"]["note"] = note
     view["page_data"] |= followed
-    return render(
-        request, "start.html", actor=actor, here="start", status=status, last=last, faults=faults, **view
-    )
+    more = {"last": last, "kept": kept, "faults": faults}
+    return render(request, "start.html", actor=actor, here="start", status=status, **more, **view)
 
 
 def asked(ctx: Context, session: Session, actor: Actor, choice: Choice) -> Choice:
     """What the form begins with: the workspace named in the query, else the query's choices over the suggested ones."""
     if choice.editing:
         row = workspaces.get(session, actor.name, choice.editing)
-        choice = start_view.of_spec(row.name, workspaces.spec_of(row), row.name)
+        choice = start_view.of_spec(row.name, workspaces.spec_of(row), row.name, choice.state)
     else:
         choice = choice.over(start_view.suggested(ctx, session, actor.name))
     return start_view.fitted(ctx, session, choice)
@@ -93,6 +93,7 @@ async def begin(request: Request, actor: Actor, choice: Choice) -> Response:
             spec = choice.spec(ctx, session, actor.name)
             disk_care.check_room(session, actor.name, list(choice.disks))
         body = {"kind": "start", "name": choice.name, "spec": spec.model_dump(mode="json")}
+        body |= {"state": choice.state} if choice.state else {}
         plan = await plans.issue(ctx, actor, body)
         await plans.confirm(ctx, actor, plan.id, Confirmation(press=True), pressed=True)
     except GearshiftError as error:
@@ -154,7 +155,8 @@ def _last(ctx: Context, session: Session, actor: Actor, v: Voice) -> dict[str, A
     row = workspace_view.row(ctx, shown, actor.name, v)
     why = row["why"] or row["state"]
     parts = (row["image"], row["machine"], v.say("workspace.stopped_at", time=row["since"], reason=why))
-    return {**row, "summary": " · ".join(parts)} if row["can_start"] else None
+    kept = state_view.offered(ctx, session, shown.owner, shown.name, v)
+    return {**row, "summary": " · ".join(parts), "kept": kept} if row["can_start"] else None
 
 
 def _name_fault(ctx: Context, actor: Actor, choice: Choice, v: Voice) -> str | None:

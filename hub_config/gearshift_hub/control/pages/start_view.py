@@ -48,6 +48,8 @@ class Choice:
     seen_price: int | None = None
     editing: str | None = None
     """The workspace that is started anew with these choices; None for a new one."""
+    state: str = ""
+    """Which kept kernel state comes back; nothing said means the newest."""
 
     def over(self, other: Choice) -> Choice:
         """These choices, and the other's where none was made."""
@@ -60,6 +62,7 @@ class Choice:
         """As form fields, without machine and price: what a refusal keeps."""
         fixed = [("name", self.name), ("image", self.image)]
         editing = [("editing", self.editing)] if self.editing else []
+        editing += [("state", self.state)] if self.state else []
         many = [("disk", disk) for disk in self.disks] + [("dataset", name) for name in self.datasets]
         return [*fixed, *editing, *many]
 
@@ -92,10 +95,11 @@ def read(sent: FormData | QueryParams) -> Choice:
         datasets=many("dataset")[:256],
         seen_price=int(price) if price.isascii() and price.isdigit() else None,
         editing=one("editing") or one("from") or None,
+        state=one("state"),
     )
 
 
-def of_spec(name: str, spec: WorkspaceSpec, editing: str | None = None) -> Choice:
+def of_spec(name: str, spec: WorkspaceSpec, editing: str | None = None, state: str = "") -> Choice:
     disks = tuple(mount.disk for mount in spec.disks)
     return Choice(
         name=name,
@@ -104,6 +108,7 @@ def of_spec(name: str, spec: WorkspaceSpec, editing: str | None = None) -> Choic
         disks=disks,
         datasets=spec.datasets,
         editing=editing,
+        state=state,
     )
 
 
@@ -172,6 +177,7 @@ def _form(ctx: Context, choice: Choice, balance: int, v: Voice) -> dict[str, Any
     return {
         "name": choice.name,
         "editing": choice.editing,
+        "state": choice.state,
         "price_nano": nano,
         "machine_title": v.text(machine.title) if machine else v.say("start.unknown"),
         "machine_size": _line(machine, v) if machine else "",

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.operations import OperationRow
 from gearshift_hub.control.operations import journal
+from gearshift_hub.control.pages import state_view
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.services import disk_records, leases
 
@@ -75,6 +76,7 @@ def row(ctx: Context, workspace: Workspace, viewer: str, v: Voice) -> dict[str, 
         and state.can_start
         and machine is not None
         and image is not None,
+        "can_delete": state.can_start,
         "can_stop": state.holds_machine and state is not WorkspaceState.STOPPING,
         "moving": state.is_moving or state is WorkspaceState.STOPPING_UNCONFIRMED,
     }
@@ -105,7 +107,8 @@ def expected_s(session: Session) -> int:
 
 
 def progress(ctx: Context, session: Session, op: Operation, workspace: Workspace, v: Voice) -> dict[str, Any]:
-    """The steps of a start as they stand."""
+    """The steps of a start as they stand; bringing back is one of them where something was kept."""
+    op = op if state_view.brings_back(session, op) else _without(op, "restore")
     now, expected = ctx.clock.now(), expected_s(session)
     elapsed = duration_us(op.created_at, op.ended_at or now) / 1e6
     titles = {step.name: _title(ctx, session, step, workspace, v) for step in op.steps}
@@ -127,6 +130,10 @@ def progress(ctx: Context, session: Session, op: Operation, workspace: Workspace
         ],
         "log": _log(op, {name: both[0] for name, both in titles.items()}, v),
     }
+
+
+def _without(op: Operation, name: str) -> Operation:
+    return op.model_copy(update={"steps": tuple(step for step in op.steps if step.name != name)})
 
 
 def _note(op: Operation, v: Voice) -> str | None:
@@ -190,11 +197,19 @@ def _title(ctx: Context, session: Session, step: Step, workspace: Workspace, v: 
         return title, v.say("starting.lease_small", **there)
     if step.name == "launch":
         return title, ", ".join((v.say("starting.launch_none"), *_names(session, workspace)))
+    if step.name == "restore":
+        return title, _brought_back(step, v)
     details = {
         "admit": v.say("starting.admit_small"),
         "ready": v.say("starting.ready_small", machine=machine_title),
     }
     return title, details.get(step.name, "")
+
+
+def _brought_back(step: Step, v: Voice) -> str:
+    if step.state is not StepState.DONE:
+        return ""
+    return "" if (step.note or {}).get("restored") else v.say("starting.restore_failed")
 
 
 def _names(session: Session, workspace: Workspace) -> list[str]:

@@ -13,19 +13,17 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.auth import Actor, context, may
 from gearshift_hub.control.operations import journal
-from gearshift_hub.control.pages import start_pages, start_view, static_files, workspace_view
-from gearshift_hub.control.pages.answers import PageRoute, known, sent
+from gearshift_hub.control.pages import start_pages, start_view, state_view, static_files, workspace_view
+from gearshift_hub.control.pages.answers import PageRoute, known, press_plan, sent
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.return_paths import own_path
-from gearshift_hub.control.routes import disk_pages
+from gearshift_hub.control.routes import delete_pages, disk_pages
 from gearshift_hub.control.services import ledger, plans, workspaces
-from gearshift_hub.control.services.plans import Confirmation
 
 router = APIRouter(tags=["pages"], route_class=PageRoute, include_in_schema=False)
 
 FOREVER = "public, max-age=31536000, immutable"
-SHOW_AGAIN = frozenset({"plan_stale", "plan_used", "plan_unknown"})
 
 
 @router.get("/static/{version}/{name}", dependencies=[Depends(may.anyone)])
@@ -83,14 +81,14 @@ async def start(request: Request, actor: Actor = Depends(may.page)) -> Response:
 async def start_as_it_was(
     owner: str, name: str, request: Request, actor: Actor = Depends(may.page)
 ) -> Response:
-    """The same workspace with the same choices; only its owner starts it."""
+    """The same workspace with the same choices, and its kernels unless it is to be fresh; only its owner starts it."""
     known(request, actor)
-    ctx = context(request)
+    ctx, state = context(request), str((await sent(request)).get("state", ""))
     if actor.name != owner:
         raise fail("forbidden", role="the owner", role_zh="所有者")
     with ctx.db.transaction() as session:
         row = workspaces.get(session, owner, name)
-        choice = start_view.of_spec(name, workspaces.spec_of(row), editing=name)
+        choice = start_view.of_spec(name, workspaces.spec_of(row), editing=name, state=state)
     return await start_pages.begin(request, actor, choice)
 
 
@@ -107,6 +105,7 @@ async def workspace(owner: str, name: str, request: Request, actor: Actor = Depe
         under_way = op is not None and not op.state.is_final
         told = op is not None and (under_way or shown.state is WorkspaceState.FAILED)
         progress = workspace_view.progress(ctx, session, op, shown, v) if op is not None and told else None
+        kept = state_view.offered(ctx, session, owner, name, v) if shown.state.can_start else None
     if shown.state is WorkspaceState.READY and shown.url and not under_way:
         return RedirectResponse(own_path(shown.url, f"{ctx.prefix}/"), status_code=303)
     view: dict[str, Any] = {
@@ -114,6 +113,7 @@ async def workspace(owner: str, name: str, request: Request, actor: Actor = Depe
         "here": "home",
         "row": workspace_view.row(ctx, shown, actor.name, v),
         "progress": progress,
+        "kept": kept,
         "page_data": followed,
     }
     if op is not None and under_way:
@@ -152,7 +152,8 @@ async def ask_to_stop(owner: str, name: str, request: Request, actor: Actor = De
     with ctx.db.transaction() as session:
         shown = workspaces.shown(session, workspaces.get(session, owner, name))
     row = workspace_view.row(ctx, shown, actor.name, v)
-    return render(request, "stop.html", actor=actor, here="home", row=row, plan=plan.id)
+    days = f"{ctx.deployment.state.keep_days:g}"
+    return render(request, "stop.html", actor=actor, here="home", row=row, plan=plan.id, days=days)
 
 
 @router.post("/workspaces/{owner}/{name}/stop")
@@ -160,14 +161,7 @@ async def stop(owner: str, name: str, request: Request, actor: Actor = Depends(m
     """Confirm that plan; one that has become stale is shown anew."""
     known(request, actor)
     page = f"{context(request).prefix}/workspaces/{owner}/{name}"
-    plan = str((await sent(request)).get("plan", ""))
-    try:
-        await plans.confirm(context(request), actor, plan, Confirmation(press=True), pressed=True)
-    except GearshiftError as error:
-        if error.code in SHOW_AGAIN:
-            return RedirectResponse(f"{page}/stop", status_code=303)
-        raise
-    return RedirectResponse(page, status_code=303)
+    return await press_plan(request, actor, again=f"{page}/stop", done=page)
 
 
 def start_of(session: Session, shown: Workspace) -> Operation | None:
@@ -192,3 +186,4 @@ def _standing(shown: Workspace, op: Operation | None, v: Voice) -> dict[str, Any
 
 
 router.include_router(disk_pages.router)
+router.include_router(delete_pages.router)
