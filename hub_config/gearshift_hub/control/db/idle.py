@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKeyConstraint, String
+from sqlalchemy import ForeignKeyConstraint, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from gearshift_hub.control.db.base import Base
@@ -39,7 +39,7 @@ class NoticeRow(Base):
 
     __tablename__ = "notices"
 
-    id: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=True)
     channel: Mapped[str] = mapped_column(String(16))
     owner: Mapped[str] = mapped_column(String(255))
     body: Mapped[dict[str, Any]]

@@ -110,7 +110,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_leases_workspace"), "leases", ["workspace"], unique=False)
     op.create_table(
         "notices",
-        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("channel", sa.String(length=16), nullable=False),
         sa.Column("owner", sa.String(length=255), nullable=False),
         sa.Column("body", sa.JSON(), nullable=False),
