@@ -11,7 +11,7 @@ import gearshift.state as gs
 import numpy as np
 import pytest
 import torch
-from gearshift.state import surroundings, tensors
+from gearshift.state import chips, surroundings, tensors
 from gearshift.state.container import HEADER, Reader, Writer
 from gearshift.state.rebuild import LOADING
 from gearshift.state.report import Reason, Variable, Verdict
@@ -141,8 +141,8 @@ def test_a_tensor_of_a_device_that_is_not_here_stays_on_the_cpu_and_says_so() ->
         LOADING.reset(token)
     assert tensors.tensor_on(storage, torch.float32, 0, (1,), (1,), False, False).tolist() == [1.0]
     assert loading.notes == [Reason("on_cpu", {"device": "cuda:99"})]
-    assert not tensors.has_device("cuda:99")
-    assert tensors.has_device("cpu")
+    assert not chips.has("cuda:99")
+    assert chips.has("cpu")
 
 
 def test_large_outputs_are_listed_and_counted(tmp_path: Path) -> None:

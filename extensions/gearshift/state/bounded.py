@@ -10,9 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 Made = TypeVar("Made")
+Progress = Callable[[], object]
 
-OBJECT_S = 10.0
-"""How long one variable's own code may take; copying memory of a device does not count."""
+OBJECT_S = 5.0
+"""How long one variable's own code may go without progress; copying memory of a device does not count."""
+
+LEAST_S = 0.1
+_RINGS = 12
+"""Periods after which even what makes progress is stopped: it may never end."""
 
 
 class TookTooLong(BaseException):
@@ -29,20 +34,38 @@ class _Alarm:
     def __init__(self) -> None:
         self.armed = False
         self.seconds = 0.0
+        self.progress: Progress | None = None
+        self._seen: object = None
+        self._rings = 0
+
+    def set(self, seconds: float, progress: Progress | None) -> tuple[float, float]:
+        self.seconds, self.progress, self._seen, self._rings = seconds, progress, None, 0
+        before = signal.setitimer(signal.ITIMER_REAL, seconds)
+        self.armed = True
+        return before
 
     def ring(self, number: int, frame: types.FrameType | None) -> None:
-        if self.armed:
-            self.armed = False
-            raise TookTooLong(self.seconds)
+        if not self.armed:
+            return
+        seen = self.progress() if self.progress else None
+        self._rings += 1
+        if seen != self._seen and self._rings < _RINGS:
+            self._seen = seen
+            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+            return
+        self.armed = False
+        raise TookTooLong(self.seconds * self._rings)
 
 
 _alarm = _Alarm()
 
 
-def attempt(work: Callable[[], Made], seconds: float = OBJECT_S) -> tuple[Made | None, BaseException | None]:
+def attempt(
+    work: Callable[[], Made], seconds: float = OBJECT_S, progress: Progress | None = None
+) -> tuple[Made | None, BaseException | None]:
     """What it gave, or what it raised."""
     try:
-        with within(seconds):
+        with within(seconds, progress):
             return work(), None
     except KeyboardInterrupt:
         raise
@@ -51,16 +74,15 @@ def attempt(work: Callable[[], Made], seconds: float = OBJECT_S) -> tuple[Made |
 
 
 @contextlib.contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Raises `TookTooLong` in what runs longer. Inside another bound, and outside the main thread, that one holds."""
+def within(seconds: float, progress: Progress | None = None) -> Iterator[None]:
+    """Raises `TookTooLong` in what runs longer, or for so long without progress. Inside another bound, and outside the
+    main thread, that one holds."""
     if _alarm.armed or threading.current_thread() is not threading.main_thread():
         yield
         return
     theirs = signal.signal(signal.SIGALRM, _alarm.ring)
-    _alarm.seconds = seconds
-    left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
-    _alarm.armed = True
     try:
+        left, every = _alarm.set(seconds, progress)
         try:
             yield
         finally:

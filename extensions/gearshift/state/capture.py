@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gearshift.state import functions, links, pickler
+from gearshift.state.bounded import LEAST_S, OBJECT_S, TookTooLong, attempt
 from gearshift.state.memory import Memory
 from gearshift.state.name_only import name_only_reference
 from gearshift.state.pickler import Stream
@@ -51,9 +52,14 @@ class Capture:
     """One look at a namespace. Holds references to everything it met until it is dropped."""
 
     def __init__(
-        self, ns: dict[str, Any], variables: Iterable[tuple[str, Any]], singles: Mapping[int, tuple[Any, ...]]
+        self,
+        ns: dict[str, Any],
+        variables: Iterable[tuple[str, Any]],
+        singles: Mapping[int, tuple[Any, ...]],
+        seconds: float = OBJECT_S,
     ) -> None:
         self.ns = ns
+        self._seconds = seconds
         self.singles = singles
         self.memory = Memory()
         self.namespaces = functions.Namespaces(ns)
@@ -88,8 +94,8 @@ class Capture:
             found.extend(self._write_together(nodes))
         return found
 
-    def _note(self, code: str) -> None:
-        self._current.notes.add(code)
+    def _note(self, code: str, **words: str) -> None:
+        self._current.notes[code] = words
 
     def _saw(self, device: str) -> None:
         self._current.devices.add(device)
@@ -111,29 +117,23 @@ class Capture:
             done += 1
 
     def _try(self, node: Node) -> Reason | None:
-        last: list[Any] = [node.value]
-        try:
-            met = self._dump([node.value], node.stream, frozenset({id(node.value)}), last)
-        except Exception as error:  # whatever their own code raises is a reason to be told
-            node.stream.sink = io.BytesIO()
-            return explain(node.value, last[0], error)
-        node.parts = links.shared_parts(met, self._named_functions)
+        dump = _Dump(self, [node.value], node.stream)
+        error = self._run(dump)
+        if error is not None:
+            node.stream.sink, node.stream.buffers = io.BytesIO(), []
+            last = dump.writer.last
+            return explain(node.value, node.value if last is None else last, error)
+        node.parts = links.shared_parts(dump.met, self._named_functions)
         name = name_only_reference(node.stream.sink.getbuffer())
         return Reason("name_only", {"culprit": name}) if name else None
 
-    def _dump(
-        self, values: list[Any], stream: Stream, inline: frozenset[int], last: list[Any]
-    ) -> dict[int, tuple[int, Any]]:
-        self._current, self.memory.used = stream, stream.segments
-        writer = pickler.Pickler(self, stream, inline)
-        try:
-            writer.dump(values)
-        finally:
-            last[0] = writer.last if writer.last is not None else last[0]
-        met: dict[int, tuple[int, Any]] = writer.memo.copy()
-        met.pop(id(values), None)
-        met.pop(id(self.ns), None)
-        return met
+    def _run(self, dump: _Dump) -> BaseException | None:
+        """Whatever their own code raises is a reason to be told; one that hangs leaves less time to the next."""
+        self._current, self.memory.used = dump.stream, dump.stream.segments
+        _, error = attempt(dump.run, self._seconds, dump.writer.progress)
+        if isinstance(error, TookTooLong):
+            self._seconds = max(self._seconds / 2, LEAST_S)
+        return error
 
     def _pass_failures_on(self) -> None:
         """Whoever needs a class or function that cannot travel cannot travel either."""
@@ -173,15 +173,34 @@ class Capture:
         if len(nodes) == 1 and not _is_outdated(nodes[0]):
             return [Group(nodes, nodes[0].stream)]
         stream = Stream()
-        try:
-            self._dump([n.value for n in nodes], stream, frozenset(id(n.value) for n in nodes), [None])
-        except Exception as error:
+        error = self._run(_Dump(self, [n.value for n in nodes], stream))
+        if error is not None:
             for node in nodes:
-                node.stream.notes.add("link_lost")
+                node.stream.notes["link_lost"] = {"other": _others(node, nodes)}
                 if _is_outdated(node):
                     node.failure = Reason("refuses", {"error": told(error)})
             return [Group([n], n.stream) for n in nodes if n.failure is None]
         return [Group(nodes, stream)]
+
+
+class _Dump:
+    """One stream being written, and what was met on the way."""
+
+    def __init__(self, capture: Capture, values: list[Any], stream: Stream) -> None:
+        self.stream = stream
+        self.writer = pickler.Pickler(capture, stream, frozenset(id(value) for value in values))
+        self.met: dict[int, tuple[int, Any]] = {}
+        self._values, self._ns = values, capture.ns
+
+    def run(self) -> None:
+        self.writer.dump(self._values)
+        self.met = self.writer.memo.copy()
+        self.met.pop(id(self._values), None)
+        self.met.pop(id(self._ns), None)
+
+
+def _others(node: Node, nodes: list[Node]) -> str:
+    return ", ".join(other.label() for other in nodes if other is not node)
 
 
 def _is_outdated(node: Node) -> bool:

@@ -18,7 +18,7 @@ import mmap
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -76,9 +76,17 @@ class Writer:
 
     def put(self, data: memoryview) -> Span:
         """Appends; large data begins on a page, small on 64 bytes."""
-        data = data.cast("B") if data.nbytes else memoryview(b"")
-        self._pad(PAGE if data.nbytes >= PAGE else 64)
+        return self.put_all([data.cast("B")] if data.nbytes else [], data.nbytes)
+
+    def put_all(self, pieces: Iterable[memoryview], nbytes: int) -> Span:
+        """Appends so many bytes that come piece by piece; no two pieces need to be in memory at once."""
+        self._pad(PAGE if nbytes >= PAGE else 64)
         start = self.at
+        for piece in pieces:
+            self._append(piece)
+        return start, self.at - start
+
+    def _append(self, data: memoryview) -> None:
         while data.nbytes:
             room = CHUNK - self._filled
             part, data = data[:room], data[room:]
@@ -87,7 +95,6 @@ class Writer:
             self.at += part.nbytes
             if self._filled == CHUNK:
                 self._flush()
-        return start, self.at - start
 
     def finish(self, index: Mapping[str, Any]) -> int:
         """Signs, makes durable, gives the file its name. Returns its size."""

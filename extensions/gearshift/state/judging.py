@@ -76,7 +76,7 @@ def _fill(variable: Variable, node: Node) -> None:
         variable.bytes = node.bytes
     else:
         variable.notes.append(Reason("same_object", {"other": node.names[0]}))
-    variable.notes += [Reason(code) for code in sorted(node.stream.notes)]
+    variable.notes += [Reason(code, words) for code, words in sorted(node.stream.notes.items())]
 
 
 def _find_ways_back(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 from gearshift.state.rebuild import segment
@@ -38,16 +39,28 @@ class Segment:
 
     def view(self) -> memoryview:
         """The memory itself, not a copy."""
-        return memoryview((ctypes.c_ubyte * self.nbytes).from_address(self.start)).cast("B")
+        return host_memory(self.start, self.nbytes)
+
+    def pieces(self) -> Iterator[memoryview]:
+        """All of it, in order, as the host can read it."""
+        yield self.view()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return segment, (pickle.PickleBuffer(self.view()),)
 
 
-class Memory:
-    """All segments seen while saving, by address; none overlaps another."""
+def host_memory(start: int, nbytes: int) -> memoryview:
+    """Bytes of this process by address; whoever owns them must stay alive."""
+    return memoryview((ctypes.c_ubyte * nbytes).from_address(start)).cast("B")
 
-    def __init__(self) -> None:
+
+class Memory:
+    """All segments seen while saving, by address; none overlaps another. Addresses of a device are a space of their
+    own: a `Memory` for it notes what is used where that of the `host` does."""
+
+    def __init__(self, make: type[Segment] = Segment, host: Memory | None = None) -> None:
+        self._make = make
+        self._host = host or self
         self._starts: list[int] = []
         self._segments: list[Segment] = []
         self.used: dict[int, Segment] = {}
@@ -55,7 +68,7 @@ class Memory:
 
     def use(self, segment: Segment) -> Segment:
         """Notes that the stream in hand needs it."""
-        self.used[id(segment)] = segment
+        self._host.used[id(segment)] = segment
         return segment
 
     def at(self, start: int, nbytes: int, owner: Any) -> Segment:
@@ -72,7 +85,7 @@ class Memory:
         if len(touched) == 1 and touched[0].start <= start and stop <= touched[0].stop:
             touched[0].owners.append(owner)
             return touched[0]
-        made = Segment(
+        made = self._make(
             min([start, *(s.start for s in touched)]),
             max([stop, *(s.stop for s in touched)]),
             [owner, *(o for s in touched for o in s.owners)],

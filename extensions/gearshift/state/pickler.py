@@ -28,6 +28,12 @@ PREFIX = b"\x80\x05cgearshift.state.rebuild\nnamespace\n)R\x94."
 Rule = Callable[[Any], Any]
 
 
+class Note(Protocol):
+    """Something to be told of the variable in hand."""
+
+    def __call__(self, code: str, **words: str) -> None: ...
+
+
 class Writing(Protocol):
     """The capture that a stream is part of."""
 
@@ -45,11 +51,11 @@ class Stream:
 
     def __init__(self) -> None:
         self.sink = io.BytesIO()
-        self.buffers: list[memoryview] = []
+        self.buffers: list[memoryview | Segment] = []
         self.segments: dict[int, Segment] = {}
         self.met: dict[int, tuple[int, Any]] = {}
         self.needs: set[int] = set()
-        self.notes: set[str] = set()
+        self.notes: dict[str, dict[str, str]] = {}
         self.devices: set[str] = set()
         self.has_code = False
 
@@ -63,15 +69,25 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
         self.memo = {id(writing.ns): (0, writing.ns)}
         self.last: Any = None
         self._writing, self._stream, self._inline = writing, stream, inline
+        self._segment: Segment | None = None
 
     def _beside(self, buffer: pickle.PickleBuffer) -> bool:
-        self._stream.buffers.append(buffer.raw())
+        """The one buffer of a segment is read when it is written, not now: it may lie on a device."""
+        segment, self._segment = self._segment, None
+        self._stream.buffers.append(buffer.raw() if segment is None else segment)
         return False
+
+    def progress(self) -> object:
+        """Differs from what it was as long as the writing goes on."""
+        return id(self.last), self._stream.sink.tell()
 
     def reducer_override(self, obj: Any) -> Any:
         """Called for every object but plain containers and atoms."""
         self.last = obj
         kind = type(obj)
+        if issubclass(kind, Segment):
+            self._segment = obj
+            return NotImplemented
         rule = self._writing.rules.get(kind)
         if rule is not None:
             return rule(obj)
@@ -110,9 +126,9 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
         return rebuild.definition, (number,)
 
 
-def rules(memory: Memory, note: Callable[[str], None], saw: Callable[[str], None]) -> dict[type, Rule]:
-    """All reducers; those of numpy and torch only where the kernel has imported them. `note` takes codes of what is
-    lost on the way, `saw` the devices that tensors lie on."""
+def rules(memory: Memory, note: Note, saw: Callable[[str], None]) -> dict[type, Rule]:
+    """All reducers; those of numpy and torch only where the kernel has imported them. `note` takes codes, with their
+    words, of what is lost on the way, `saw` the devices that tensors lie on."""
 
     def reduce_cached(made: Any) -> Any:
         note("cache_empty")

@@ -80,6 +80,18 @@ _NOTES: Mapping[str, tuple[str, str]] = {
     "cache_empty": ("its cache starts empty", "其缓存从空开始"),
     "same_object": ("the same object as {other}", "与 {other} 是同一对象"),
     "on_cpu": ("left on the CPU: this machine has no {device}", "留在 CPU 上：当前机器没有 {device}"),
+    "on_other": (
+        "placed on {new}: this machine has no {device}",
+        "放在 {new} 上：当前机器没有 {device}",
+    ),
+    "chip_refuses": (
+        "left on the CPU: {device} did not take it ({error})",
+        "留在 CPU 上：{device} 未能接收（{error}）",
+    ),
+    "goes_home": (
+        "waits on the CPU for a machine that has {device}, and goes back there",
+        "暂留在 CPU 上；当有 {device} 的机器可用时会放回去",
+    ),
     "link_lost": ("no longer linked to {other}", "与 {other} 的关联已断开"),
     "module_missing": ("{name} could not be imported: {error}", "无法导入 {name}：{error}"),
     "no_folder": ("the working folder {path} is not there", "工作目录 {path} 不存在"),

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from gearshift.state.bounded import TookTooLong
 from gearshift.state.reasons import code_of, file_code, is_file
 from gearshift.state.report import Reason
 
@@ -28,6 +29,8 @@ def explain(value: Any, culprit: Any, error: BaseException) -> Reason:
         code = file_code(thing) if is_file(thing) else code_of(type(thing))
         if code:
             return Reason(code, _inside(value, thing))
+    if isinstance(error, TookTooLong):
+        return Reason("too_slow", {**_inside(value, culprit), "seconds": f"{error.seconds:g}"})
     if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
         return Reason("too_deep")
     if isinstance(error, MemoryError):

@@ -13,10 +13,11 @@ from typing import Any
 
 from gearshift.state import files, namespace, rebuild, surroundings
 from gearshift.state.capture import Capture, Group, Node
-from gearshift.state.container import Writer
+from gearshift.state.container import Span, Writer
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.functions import standard_streams
 from gearshift.state.judging import records
+from gearshift.state.memory import Segment
 from gearshift.state.report import Plan, Report
 
 FORMAT = 1
@@ -84,9 +85,17 @@ def _put(writer: Writer, group: Group) -> dict[str, Any]:
     return {
         "nodes": [node.number for node in group.nodes],
         "stream": writer.put(group.stream.sink.getbuffer()),
-        "buffers": [writer.put(buffer) for buffer in group.stream.buffers],
+        "buffers": [_put_buffer(writer, buffer) for buffer in group.stream.buffers],
         "code": group.stream.has_code,
     }
+
+
+def _put_buffer(writer: Writer, buffer: memoryview | Segment) -> Span:
+    return (
+        writer.put(buffer)
+        if isinstance(buffer, memoryview)
+        else writer.put_all(buffer.pieces(), buffer.nbytes)
+    )
 
 
 def _node(node: Node, ns: dict[str, Any]) -> dict[str, Any]:

@@ -93,30 +93,16 @@ def _set_numpy_state(numpy: Any, value: dict[str, Any]) -> None:
 
 
 def _torch_state(torch: Any) -> str:
-    return _hex(torch.get_rng_state())
+    return bytes(torch.get_rng_state().numpy().tobytes()).hex()
 
 
 def _set_torch_state(torch: Any, value: str) -> None:
-    torch.set_rng_state(_state(torch, value))
+    torch.set_rng_state(torch.frombuffer(bytearray.fromhex(value), dtype=torch.uint8))
 
 
-def _device_states(torch: Any) -> list[str] | None:
-    if not torch.cuda.is_available() or not torch.cuda.is_initialized():
-        return None
-    return [_hex(state) for state in torch.cuda.get_rng_state_all()]
-
-
-def _set_device_states(torch: Any, values: list[str]) -> None:
-    for index, value in enumerate(values[: torch.cuda.device_count()]):
-        torch.cuda.set_rng_state(_state(torch, value), index)
-
-
-def _hex(state: Any) -> str:
-    return bytes(state.cpu().numpy().tobytes()).hex()
-
-
-def _state(torch: Any, value: str) -> Any:
-    return torch.frombuffer(bytearray.fromhex(value), dtype=torch.uint8)
+def _chips() -> Any:
+    """Imported only where torch is: it is heavy."""
+    return importlib.import_module("gearshift.state.chips")
 
 
 def _backend(matplotlib: Any) -> str | None:
@@ -138,7 +124,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("numpy.random", "numpy", _numpy_state, _set_numpy_state),
     Setting("numpy.printoptions", "numpy", _print_options, lambda m, v: m.set_printoptions(**v)),
     Setting("torch.rng", "torch", _torch_state, _set_torch_state),
-    Setting("torch.cuda.rng", "torch", _device_states, _set_device_states),
+    Setting(
+        "torch.chips.rng",
+        "torch",
+        lambda m: _chips().random_states(),
+        lambda m, v: _chips().set_random_states(v),
+    ),
     Setting("torch.grad", "torch", lambda m: m.is_grad_enabled(), lambda m, v: m.set_grad_enabled(v)),
     Setting(
         "torch.deterministic",

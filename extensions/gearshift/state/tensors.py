@@ -1,27 +1,51 @@
 """Reduces torch tensors to their storage in memory, with gradients; imported only where the kernel uses torch.
 
-Tensors on a device are staged through the host and placed there again where the new machine has that device.
+Memory of a chip is looked at while planning and read when it is written, a piece at a time. A storage that had to leave
+its chip keeps its name (`HOME`), so that it goes back where there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
-from gearshift.state.memory import Memory, Segment
+from gearshift.state import chips
+from gearshift.state.bounded import unbounded
+from gearshift.state.memory import Memory, Segment, host_memory
+from gearshift.state.pickler import Note
 from gearshift.state.rebuild import LOADING
-from gearshift.state.report import Reason
 
 Rule = Callable[[Any], Any]
-Notes = Callable[[str], None]
+HOME = "_gearshift_home"
+PIECE = 64 << 20
+"""How much of a chip's memory is on the host at a time."""
+
+
+class ChipSegment(Segment):
+    """A stretch of a chip's memory; its owners are the storages that it is made of."""
+
+    __slots__ = ()
+
+    def pieces(self) -> Iterator[memoryview]:
+        """Copied to the host when asked for."""
+        at = self.start
+        while at < self.stop:
+            owner = next(o for o in self.owners if o.data_ptr() <= at < o.data_ptr() + o.nbytes())
+            inside = at - owner.data_ptr()
+            length = min(PIECE, owner.nbytes() - inside)
+            there = torch.empty(0, dtype=torch.uint8, device=owner.device).set_(owner, inside, (length,), (1,))
+            with unbounded():
+                host = there.cpu()
+            yield host_memory(host.data_ptr(), length)
+            at += length
 
 
 class Storage:
     """One storage while it is saved: the same object for all tensors on it."""
 
-    def __init__(self, segment: Segment, offset: int, nbytes: int, device: str) -> None:
+    def __init__(self, segment: Segment | None, offset: int, nbytes: int, device: str) -> None:
         self.segment, self.offset, self.nbytes, self.device = segment, offset, nbytes, device
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -29,34 +53,41 @@ class Storage:
 
 
 class Storages:
-    """Finds the `Storage` of a tensor; keeps staged copies alive until the save is over."""
+    """Finds the `Storage` of a tensor; every chip has a memory of its own."""
 
-    def __init__(self, memory: Memory, saw: Callable[[str], None]) -> None:
+    def __init__(self, memory: Memory, note: Note, saw: Callable[[str], None]) -> None:
         self._memory = memory
-        self._saw = saw
+        self._note, self._saw = note, saw
+        self._memories = {"cpu": memory}
         self._found: dict[tuple[str, int, int], Storage] = {}
 
     def of(self, untyped: torch.UntypedStorage) -> Storage | None:
-        """None for storages without memory of their own (meta, fake, empty)."""
+        """None for storages without memory of their own (meta, fake), or with none at all on the CPU."""
         device, nbytes = str(untyped.device), untyped.nbytes()
-        if device == "meta" or not nbytes or not untyped.data_ptr():
+        if device == "meta" or (not untyped.data_ptr() and (nbytes or device == "cpu")):
             return None
         self._saw(device)
-        key = (device, untyped.data_ptr(), nbytes)
+        home = getattr(untyped, HOME, device)
+        if home != device:
+            self._note("goes_home", device=home)
+        if not nbytes:
+            return Storage(None, 0, 0, home)
+        address = untyped.data_ptr()
+        key = (device, address, nbytes)
         known = self._found.get(key)
-        if known is not None and known.segment.merged_into is None:
+        if known is not None and known.segment is not None and known.segment.merged_into is None:
             self._memory.use(known.segment)
             return known
-        host = untyped if device == "cpu" else untyped.cpu()  # type: ignore[no-untyped-call]
-        address = host.data_ptr()
-        segment = self._memory.at(address, nbytes, (untyped, host))
-        self._found[key] = made = Storage(segment, address - segment.start, nbytes, device)
+        if device not in self._memories:
+            self._memories[device] = Memory(ChipSegment, self._memory)
+        segment = self._memories[device].at(address, nbytes, untyped)
+        self._found[key] = made = Storage(segment, address - segment.start, nbytes, home)
         return made
 
 
-def rules(memory: Memory, note: Notes, saw: Callable[[str], None]) -> Mapping[type, Rule]:
+def rules(memory: Memory, note: Note, saw: Callable[[str], None]) -> Mapping[type, Rule]:
     """Reducers by exact type; `note` takes codes of what is lost, `saw` the device of each storage."""
-    storages = Storages(memory, saw)
+    storages = Storages(memory, note, saw)
 
     def reduce_tensor(tensor: torch.Tensor) -> Any:
         found = storages.of(tensor.untyped_storage()) if _is_plain(tensor) else None
@@ -89,25 +120,24 @@ def rules(memory: Memory, note: Notes, saw: Callable[[str], None]) -> Mapping[ty
     }
 
 
-def storage(memory: memoryview, offset: int, nbytes: int, device: str) -> torch.UntypedStorage:
-    """Storage on loaded memory, on its device where the machine has it, else on the CPU with a note."""
-    flat = torch.frombuffer(memory, dtype=torch.uint8, offset=offset, count=nbytes)
-    if device != "cpu":
-        if has_device(device):
-            flat = flat.to(device)
-        else:
-            LOADING.get().notes.append(Reason("on_cpu", {"device": device}))
-    return flat.untyped_storage()
+def storage(memory: memoryview | None, offset: int, nbytes: int, device: str) -> torch.UntypedStorage:
+    """Storage on loaded memory, on the chip that this machine has for it, else on the CPU; a change is told."""
+    flat = _bytes(memory, offset, nbytes)
+    if device == "cpu":
+        return flat.untyped_storage()
+    with unbounded():
+        placed, note = chips.place(flat, device)
+    made = placed.untyped_storage()
+    if note is not None:
+        LOADING.get().notes.append(note)
+        setattr(made, HOME, device)
+    return made
 
 
-def has_device(device: str) -> bool:
-    """Whether this machine can hold tensors on it."""
-    kind = torch.device(device)
-    backend = getattr(torch, kind.type, None)
-    if backend is None or not getattr(backend, "is_available", lambda: False)():
-        return False
-    count = getattr(backend, "device_count", lambda: 1)()
-    return (kind.index or 0) < count
+def _bytes(memory: memoryview | None, offset: int, nbytes: int) -> torch.Tensor:
+    if memory is None:
+        return torch.empty(0, dtype=torch.uint8)
+    return torch.frombuffer(memory, dtype=torch.uint8, offset=offset, count=nbytes)
 
 
 def tensor_on(
