@@ -290,3 +290,35 @@ async def test_what_a_server_says_of_its_save_is_kept_only_as_far_as_it_makes_se
             kind=StateKind.STOP,
             report={},
         )
+
+
+async def test_a_switch_keeps_its_save_as_a_snapshot_when_asked(control: Control, alice: Person) -> None:
+    await alice.start()
+    holds(control, epoch=3)
+    assert (await alice.switch("sim-1"))["state"] == "done"
+    assert await kept(alice) == []
+    plan = await alice.plan("switch", workspace=WORK, machine="cpu-small", snapshot=True)
+    bound = control.ctx.deployment.state.per_person_bytes
+    assert plan["figures"]["snapshot"] == {"asked": True, "room_bytes": bound}
+    operation = (await alice.confirm(plan)).json()
+    assert (await control.ended(operation["id"])).state == "done"
+    (one,) = await kept(alice)
+    assert (one["id"], one["kind"], one["machine"]) == (operation["id"], "switch", "sim-1")
+    answer = await alice.post(
+        "/plans", {"kind": "switch", "workspace": WORK, "machine": "sim-1", "snapshot": 1}
+    )
+    assert answer.json()["error"]["code"] == "bad_request"
+
+
+async def test_a_switch_whose_snapshot_has_no_room_stops_nothing(control: Control, alice: Person) -> None:
+    await alice.start()
+    holds(control, epoch=3)
+    first = await snapshot(control, alice)
+    with control.db.transaction() as session:
+        bound = control.ctx.deployment.state.per_person_bytes
+        states.get(session, "alice", "work", first["id"]).bytes = bound - 500
+    operation = await alice.switch("sim-1", snapshot=True)
+    assert (operation["state"], operation["error"]["code"]) == ("failed", "state_full")
+    workspace = await alice.workspace()
+    assert (workspace["state"], workspace["spec"]["machine"]) == ("ready", "cpu-small")
+    assert held(control) == {"epoch": 3}

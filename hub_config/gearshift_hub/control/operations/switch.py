@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gearshift.model.errors import GearshiftError, fail
+from gearshift.model.kept_state import StateKind
 from gearshift.model.operation import OperationState, StepState
 from gearshift.model.units import from_iso, to_iso
 from gearshift.model.workspace import WorkspaceState
@@ -30,7 +31,7 @@ from gearshift_hub.control.operations.switched_server import (
     state_s,
 )
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import leases, workspaces
+from gearshift_hub.control.services import leases, states, workspaces
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
 
@@ -106,7 +107,22 @@ class _Switch:
             )
         except ServerGoneError as error:
             raise fail("save_failed", cause="the server did not answer") from error
+        if params.get("snapshot"):
+            self._keep(run, report)
         return {"result": {"saved": report}}
+
+    def _keep(self, run: Run, report: dict[str, Any]) -> None:
+        """The snapshot that was asked for. One that has no room is refused, and nothing was stopped."""
+        with self._ctx.db.transaction() as session:
+            states.keep(
+                self._ctx,
+                session,
+                owner=run.owner,
+                name=name_of(run),
+                operation=run.id,
+                kind=StateKind.SWITCH,
+                report=report,
+            )
 
     async def stop(self, run: Run) -> dict[str, Any]:
         """Hold the hub's own doors, then freeze or end the old tree."""

@@ -22,14 +22,24 @@ from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations import burden, journal
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import leases, ledger, plans, timings, workspaces
+from gearshift_hub.control.services import leases, ledger, plans, states, timings, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.services.plans import Plan
 from gearshift_hub.control.services.timings import Burden, Prediction
 
 ASK_VARIABLES_S = 30.0
 BUSY_WAYS = ("wait", "interrupt", "leave")
-MOVING = ("predicted_seconds", "stages", "learned_from", "known", "fits", "memory", "disk", "busy")
+MOVING = (
+    "predicted_seconds",
+    "stages",
+    "learned_from",
+    "known",
+    "fits",
+    "memory",
+    "disk",
+    "busy",
+    "room_bytes",
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
     load = burden.carried(said, left, again)
     with ctx.db.transaction() as session:
         expected = predict(session, owner, target.mode, load)
+        snapshot = states.snapshot_first(ctx, session, owner, body, possible=not live)
     _say_seconds(kernels, expected)
     return {
         "workspace": target.row.id,
@@ -91,6 +102,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         "bytes": load.bytes,
         "leave_out": left,
         "rerun": again,
+        "snapshot": snapshot,
         "kernels": kernels,
         "balance_nano": target.balance_nano,
     }
@@ -107,6 +119,7 @@ async def perform(ctx: Context, actor: Actor, plan: Plan) -> Operation:
         "busy": plan.body.get("busy", "wait"),
         "leave_out": figures["leave_out"],
         "rerun": figures["rerun"],
+        "snapshot": figures["snapshot"]["asked"],
         "predicted_seconds": figures["predicted_seconds"],
         "expected": figures["stages"],
         "known": figures["known"],

@@ -131,6 +131,16 @@ def room(ctx: Context, session: Session, owner: str) -> int:
     return max(0, ctx.deployment.state.per_person_bytes - int(used))
 
 
+def snapshot_first(
+    ctx: Context, session: Session, owner: str, body: Mapping[str, Any], *, possible: bool
+) -> dict[str, Any]:
+    """Of the plan of a switch: whether its save is kept as a snapshot, and the room there is for one."""
+    asked = body.get("snapshot", False)
+    if not isinstance(asked, bool):
+        raise fail("bad_request", field="snapshot", value=asked, allowed=["true", "false"])
+    return {"asked": asked and possible, "room_bytes": room(ctx, session, owner)}
+
+
 async def prune(ctx: Context) -> None:
     """Forget what the rule says, person by person."""
     bound, now = ctx.deployment.state.per_person_bytes, ctx.clock.now()
