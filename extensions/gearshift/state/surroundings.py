@@ -149,9 +149,10 @@ def _write_shell(ns: dict[str, Any], saved: Mapping[str, Any] | None) -> Iterato
     if shell is None or saved is None:
         return
     manager = shell.history_manager
-    manager.input_hist_parsed[:] = saved["parsed"]
-    manager.input_hist_raw[:] = saved["raw"]
-    shell.execution_count = saved["count"]
+    if shell.execution_count <= saved["count"]:  # a kernel that has gone on since then keeps its own numbering
+        manager.input_hist_parsed[:] = saved["parsed"]
+        manager.input_hist_raw[:] = saved["raw"]
+        shell.execution_count = saved["count"]
     cell_clock.remember(seconds({"shell": saved}))
     last = sorted(ns.get("_oh", {}).items(), reverse=True)[:3]
     for name, (_, value) in zip(("_", "__", "___"), last, strict=False):
