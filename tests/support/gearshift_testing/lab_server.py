@@ -95,8 +95,10 @@ class FakeControl:
 class LabServer:
     """One server process; folders outlive it so that a second one can restore what the first saved."""
 
-    def __init__(self, folders: Folders, control_url: str, **env: str) -> None:
+    def __init__(self, folders: Folders, control_url: str, documents: bool = False, **env: str) -> None:
         self._folders, self._env = folders, {"GEARSHIFT_CONTROL_URL": control_url, **env}
+        self._documents = documents
+        self.work = folders.work
 
     def __enter__(self) -> Self:
         self.runtime = Path(tempfile.mkdtemp(prefix="gs-rt-"))
@@ -105,6 +107,9 @@ class LabServer:
             sys.executable, "-c", _MAIN, "--no-browser", "--allow-root", "--ServerApp.port=0",
             f"--ServerApp.token={TOKEN}", f"--ServerApp.root_dir={self._folders.work}",
             "--ServerApp.base_url=/user/mei/vlm/", "--KernelManager.transport=ipc",
+            f"--SQLiteYStore.db_path={self._folders.state}/documents/updates.db",
+            "--YDocExtension.document_cleanup_delay=3",
+            f"--BaseFileIdManager.db_path={self._folders.state}/documents/files.db",
         ]  # fmt: skip
         self._process = subprocess.Popen(
             command, env=self._environment(), stdout=self._log, stderr=self._log, start_new_session=True
@@ -120,6 +125,10 @@ class LabServer:
         self.end()
         self._log.close()
         shutil.rmtree(self.runtime, ignore_errors=True)
+
+    @property
+    def state_dir(self) -> Path:
+        return self._folders.state
 
     def end(self) -> None:
         """Kill the whole group: what a switch does to the old server once the new one is verified."""
@@ -164,7 +173,7 @@ class LabServer:
             **kept,
             "HOME": str(self._folders.home),
             "JUPYTER_RUNTIME_DIR": str(self.runtime),
-            "JUPYTER_CONFIG_PATH": f"{self._folders.without_others()}:{CONFIG}",
+            "JUPYTER_CONFIG_PATH": f"{self._folders.without_others(self._documents)}:{CONFIG}",
             "JUPYTERHUB_API_TOKEN": HUB_TOKEN,
             "GEARSHIFT_WORKSPACE": "mei/vlm",
             "GEARSHIFT_MACHINE": "cpu-small",
@@ -207,12 +216,12 @@ class Folders:
             folder.mkdir(parents=True, mode=0o700)
         return found
 
-    def without_others(self) -> Path:
-        """Settings that leave other extensions out: the tests need none of them."""
+    def without_others(self, documents: bool) -> Path:
+        """Settings that leave other extensions out: the tests need none of them, and few the shared documents."""
         place = self.root / "config" / "jupyter_server_config.d"
         place.mkdir(parents=True, exist_ok=True)
-        off = {"ServerApp": {"jpserver_extensions": dict.fromkeys((*_OTHERS, *_DOCUMENTS), False)}}
-        (place / "others.json").write_text(json.dumps(off))
+        chosen = {**dict.fromkeys(_OTHERS, False), **dict.fromkeys(_DOCUMENTS, documents)}
+        (place / "others.json").write_text(json.dumps({"ServerApp": {"jpserver_extensions": chosen}}))
         return place.parent
 
     @property
