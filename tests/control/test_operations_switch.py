@@ -131,7 +131,7 @@ async def test_when_not_even_the_old_machine_comes_back_nothing_is_charged_from_
     control = Control(database_url, able=Able(freeze=False))
     alice = await control.add_person("alice")
     await alice.start()
-    control.hub.faults.at("spawn", refuse("start_failed", exit=3), times=2)
+    control.hub.faults.at("spawn", refuse("start_failed", exit=3), times=3)
     stopped_at = control.clock.now()
     operation = await alice.switch("sim-1")
     assert operation["state"] == "failed"

@@ -28,6 +28,8 @@ class FakeServers:
         self.executions = 1
         self.waited_seconds = 0.0
         """How long a save waits for a cell that runs."""
+        self.failing: list[dict[str, Any]] = []
+        """Reports of restores that bring nothing back, in the order of being asked."""
         self.doing: dict[str, object] = {}
         """What every workspace says it is busy with."""
 
@@ -86,6 +88,8 @@ class FakeServers:
         seconds: float | None = None,
     ) -> dict[str, Any]:
         await self.faults.pass_by("restore")
+        if self.failing:
+            return self.failing.pop(0)
         saved = self.saved.get(state or operation)
         if saved is None:
             raise fail(

@@ -26,8 +26,9 @@ from gearshift_hub.control.steps import Run
 log = logging.getLogger("gearshift.operations")
 
 QUIET_S = 0.1
-STARTS = 2
-"""How often the old machine is started again when its server dies before it has its state."""
+THAWS, STARTS = 3, 2
+PAUSE_S = 1.0
+"""Between two tries to have the old machine back: a proxy or a fork server that was killed is there again."""
 
 
 @dataclass(frozen=True)
@@ -70,28 +71,42 @@ async def _untouched(ctx: Context, run: Run) -> Back | None:
 
 
 async def _thawed(ctx: Context, run: Run) -> Back | None:
-    """None when there is nothing to thaw, or when what was frozen is dead."""
-    if not (await _quiet(ctx, run)).frozen:
-        return None
-    try:
-        now = await ctx.hub.start(run.owner, name_of(run), run.id, thaw=True)
-    except GearshiftError as error:
-        log.warning("%s: the paused server does not go on: %s", run.workspace, error)
-        return None
-    return Back("thawed", now) if await _lives(ctx, run, now) else None
+    """None when there is nothing to thaw, or when what was frozen is dead. What stays frozen can be thawed yet."""
+    for _ in range(THAWS):
+        if not (await _quiet(ctx, run)).frozen:
+            return None
+        try:
+            now = await ctx.hub.start(run.owner, name_of(run), run.id, thaw=True)
+        except GearshiftError as error:
+            log.warning("%s: the paused server does not go on: %s", run.workspace, error)
+            await ctx.clock.sleep(PAUSE_S)
+            continue
+        return Back("thawed", now) if await _lives(ctx, run, now) else None
+    return None
 
 
 async def _started_again(ctx: Context, run: Run) -> Back:
-    """The old machine with what was saved; should its server die while it is given that, once more."""
+    """The old machine with what was saved; should that fail, or its server die while it is given that, once more."""
+    failure = fail("step_failed", step="stop", cause="the old machine's server died before it had its state")
     for _ in range(STARTS):
-        now = await _start_old(ctx, run)
         try:
-            return Back("started again", now, await switched_server.restore_into(ctx, run, now.port))
+            now = await _start_old(ctx, run)
+            return Back("started again", now, await _given_state(ctx, run, now))
         except ServerGoneError:
-            log.warning("%s: the old machine's server died before it had its state", run.workspace)
+            log.warning("%s: %s", run.workspace, failure)
         except GearshiftError as error:
-            return Back("started again", now, {"ok": False, "error": error.body()["error"]})
-    raise fail("step_failed", step="stop", cause="the old machine's server does not live")
+            log.warning("%s: the old machine does not start again: %s", run.workspace, error)
+            failure = error
+        await ctx.clock.sleep(PAUSE_S)
+    raise failure
+
+
+async def _given_state(ctx: Context, run: Run, now: ServerState) -> dict[str, Any]:
+    """The report; what could not be loaded is told in it, and its file is kept."""
+    try:
+        return await switched_server.restore_into(ctx, run, now.port)
+    except GearshiftError as error:
+        return {"ok": False, "error": error.body()["error"]}
 
 
 async def _start_old(ctx: Context, run: Run) -> ServerState:

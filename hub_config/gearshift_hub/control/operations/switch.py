@@ -45,7 +45,7 @@ def flow(ctx: Context) -> Flow:
         return state_s(ctx, run)
 
     def stop_or_back_s(run: Run) -> float:
-        return stop_s if run.op.direction == "forward" else start_s + save_s(run)
+        return stop_s if run.op.direction == "forward" else going_back.STARTS * start_s + save_s(run)
 
     return Flow(
         steps={
