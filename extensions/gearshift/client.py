@@ -144,6 +144,30 @@ class Client:
         except httpx.TransportError as error:
             raise fail("control_unavailable", cause=str(error)) from error
 
+    # -- idle time
+
+    def named(self, workspace: str) -> str:
+        """`owner/name` for a name that may be one of the caller's own."""
+        return workspace if "/" in workspace else f"{self.me()['name']}/{workspace}"
+
+    def idle(self, workspace: str) -> dict[str, Any]:
+        """What it is busy with, and what happens when nobody uses it."""
+        return self._object("GET", f"workspaces/{_path(workspace)}/idle")
+
+    def choose_idle(self, workspace: str, choice: Mapping[str, Any] | None) -> dict[str, Any]:
+        """`{action, after_hours}`, or None for the deployment's own again."""
+        path = f"workspaces/{_path(workspace)}/idle"
+        return self._object("DELETE", path) if choice is None else self._object("PUT", path, json=choice)
+
+    def keep(self, workspace: str, hours: float = 1.0) -> dict[str, Any]:
+        """So much longer than it would be kept."""
+        return self._object("POST", f"workspaces/{_path(workspace)}/idle/keep", json={"hours": hours})
+
+    def end_of_work(self, workspace: str, action: str, at: str | None = None) -> dict[str, Any]:
+        """`drop` or `stop` once the work that runs has ended, not before `at`; `keep` calls it off."""
+        body = _given(action=action, at=at)
+        return self._object("PUT", f"workspaces/{_path(workspace)}/idle/end", json=body)
+
     # -- disks
 
     def disk(self, disk: str) -> Disk:

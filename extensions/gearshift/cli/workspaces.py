@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from datetime import datetime
 from typing import Any
 
 from gearshift.cli.confirming import add_caps, do
 from gearshift.cli.connection import connected
 from gearshift.cli.printing import ended, price, table
 from gearshift.client import Client
+from gearshift.model.workspace import Workspace
 
 
 def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +46,7 @@ def _list(client: Client, given: argparse.Namespace) -> int:
     rows = [
         [
             f"{one.owner}/{one.name}",
-            str(one.state),
+            _state(one),
             one.spec.machine,
             price(one.price_per_hour_nano, symbol) if one.interval_open else "",
             f"{client.url.rstrip('/')}{_path(client, one.url)}" if one.url else "",
@@ -53,6 +55,16 @@ def _list(client: Client, given: argparse.Namespace) -> int:
     ]
     table(["WORKSPACE", "STATE", "MACHINE", "PRICE", "ADDRESS"], rows)
     return 0
+
+
+def _state(workspace: Workspace) -> str:
+    """`stopped, idle, 14:02` says why and since when."""
+    if not workspace.state.can_start or not workspace.reason:
+        return str(workspace.state)
+    since = workspace.since.astimezone()
+    today = since.date() == datetime.now().astimezone().date()
+    moment = since.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+    return f"{workspace.state}, {workspace.reason}, {moment}"
 
 
 def _machines(client: Client, given: argparse.Namespace) -> int:
@@ -82,13 +94,13 @@ def _start(client: Client, given: argparse.Namespace) -> int:
 
 
 def _stop(client: Client, given: argparse.Namespace) -> int:
-    ended(do(client, given, "stop", workspace=_own(client, given.name)))
+    ended(do(client, given, "stop", workspace=client.named(given.name)))
     print(f"{given.name} is stopped. Nothing is charged.")
     return 0
 
 
 def _switch(client: Client, given: argparse.Namespace) -> int:
-    body: dict[str, Any] = {"workspace": _own(client, given.name), "machine": given.machine}
+    body: dict[str, Any] = {"workspace": client.named(given.name), "machine": given.machine}
     if given.image:
         body["image"] = given.image
     if given.leave_out:
@@ -115,10 +127,6 @@ def _only_image(client: Client, machine: str) -> str:
 def _mount(text: str) -> dict[str, str]:
     name, _, mode = text.partition(":")
     return {"disk": name, "mode": mode or "rw"}
-
-
-def _own(client: Client, name: str) -> str:
-    return name if "/" in name else f"{client.me()['name']}/{name}"
 
 
 def _address(client: Client, url: str | None) -> str:
