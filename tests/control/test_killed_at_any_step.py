@@ -50,6 +50,7 @@ class MortalDatabase(Database):
 
 Act = Callable[[Control, str], Awaitable[object]]
 CPU = WorkspaceSpec(image="pytorch", machine="cpu-small")
+LARGE = WorkspaceSpec(image="pytorch", machine="cpu-large")
 SIM = WorkspaceSpec(image="pytorch", machine="sim-1")
 
 
@@ -65,6 +66,10 @@ async def stop(control: Control, owner: str) -> None:
 async def switch(control: Control, owner: str) -> None:
     params = {"spec": SIM.model_dump(mode="json"), "freeze": control.box.able().freeze}
     await _operate(control, OperationKind.SWITCH, owner, params)
+
+
+async def resize(control: Control, owner: str) -> None:
+    await _operate(control, OperationKind.RESIZE, owner, {"spec": LARGE.model_dump(mode="json")})
 
 
 async def failing_switch(control: Control, owner: str) -> None:
@@ -90,7 +95,7 @@ async def test_killed_after_any_commit_it_comes_out_right(
 
 @ON_SQLITE
 @pytest.mark.parametrize(
-    ("act", "freeze"), [(switch, False), (failing_switch, True), (failing_switch, False)]
+    ("act", "freeze"), [(switch, False), (failing_switch, True), (failing_switch, False), (resize, True)]
 )
 async def test_killed_on_the_way_back_it_comes_out_right_too(
     database_url: str, act: Act, freeze: bool

@@ -219,14 +219,53 @@ async def test_cpu_and_memory_change_live_where_the_box_can(database_url: str) -
     operation = await alice.switch("cpu-large")
     assert (operation["kind"], operation["state"]) == ("resize", "done")
     assert control.hub.running == [tree]
+    assert tree.plan.labels["machine"] == "cpu-large", "the server was told"
     assert control.box.resized[-1][1].memory_bytes == 4 << 30
     before, after = _intervals(control)
     assert before.closed_at == after.opened_at
-    control.box.too_small = True
-    operation = await alice.switch("cpu-small")
-    assert operation["state"] == "failed"
+    assert _held(control) == [("cpu-large", ())]
+    await control.close()
+
+
+async def test_a_machine_smaller_than_what_is_in_use_is_refused_with_the_figure(database_url: str) -> None:
+    control = Control(database_url, able=Able(freeze=True, live_resize=True))
+    alice = await control.add_person("alice")
+    await alice.start(machine="cpu-large")
+    plan = await alice.plan("switch", workspace="alice/work", machine="cpu-small")
+    control.box.in_use_bytes = 3 << 30
+    refused = await alice.post(
+        "/plans", {"kind": "switch", "workspace": "alice/work", "machine": "cpu-small"}
+    )
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["field"]) == (409, "memory_in_use", "machine")
+    assert error["facts"]["in_use_bytes"] == 3 << 30
+    assert "3.2 GB" in error["message"]
+    assert "3.2 GB" in error["message_zh"]
+    late = await alice.confirm(plan)
+    assert late.json()["error"]["code"] == "memory_in_use", "what grew between the plan and the press"
+    assert control.box.resized == []
     assert (await alice.workspace())["spec"]["machine"] == "cpu-large"
     assert _held(control) == [("cpu-large", ())]
+    assert len(_intervals(control)) == 1
+    await control.close()
+
+
+@pytest.mark.parametrize("stage", ["resize", "health"])
+async def test_a_live_resize_that_fails_leaves_the_old_machine_in_force(
+    database_url: str, stage: str
+) -> None:
+    control = Control(database_url, able=Able(freeze=True, live_resize=True))
+    alice = await control.add_person("alice")
+    await alice.start()
+    (tree,) = control.hub.running
+    control.servers.faults.at(stage, server_away)
+    operation = await alice.switch("cpu-large")
+    assert operation["state"] == "failed"
+    assert control.hub.running == [tree]
+    assert control.box.resized[-1][1].memory_bytes == 2 << 30
+    assert tree.plan.labels["machine"] == "cpu-small"
+    assert _held(control) == [("cpu-small", ())]
+    assert [interval.closed_at for interval in _intervals(control)] == [None]
     await control.close()
 
 

@@ -17,9 +17,13 @@ class ControlDoor(Answering):
     another site, so it needs no XSRF token.
     """
 
+    by_control = False
+    """Nobody else: what only control knows must not be told to us by others."""
+
     async def prepare(self) -> None:
         key, shown = self.settings[SETTING], self.request.headers.get(DOOR_KEY_HEADER, "")
         if key and hmac.compare_digest(shown.encode(), key.encode()):
+            self.by_control = True
             self.current_user = self._jupyter_current_user = User(username="control")
             return
         await super().prepare()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gearshift.lab.machine import MachineNow, Size
 from gearshift.model.launch import DOOR_KEY_ENV
 from gearshift.state.kernel import signing_key
 
@@ -21,11 +22,10 @@ class LabEnvironment:
     control_url: str | None
     owner: str
     workspace: str
-    machine: str | None
+    now: MachineNow
+    """The machine, which a live resize changes while this server runs."""
     devices: tuple[str, ...]
     visible_chips: str | None
-    cpus: float | None
-    memory_bytes: int | None
     state_dir: Path
     restore: str | None
     """The operation that brings back `restore_state` before pages are let in."""
@@ -47,11 +47,15 @@ def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
         control_url=(given.get("GEARSHIFT_CONTROL_URL") or "").rstrip("/") or None,
         owner=owner,
         workspace=workspace,
-        machine=given.get("GEARSHIFT_MACHINE"),
+        now=MachineNow(
+            Size(
+                given.get("GEARSHIFT_MACHINE"),
+                _number(given.get("GEARSHIFT_CPUS")),
+                _whole(given.get("GEARSHIFT_MEMORY_BYTES")),
+            )
+        ),
         devices=tuple(filter(None, given.get("GEARSHIFT_DEVICES", "").split(","))),
         visible_chips=given.get("CUDA_VISIBLE_DEVICES"),
-        cpus=_number(given.get("GEARSHIFT_CPUS")),
-        memory_bytes=_whole(given.get("GEARSHIFT_MEMORY_BYTES")),
         state_dir=state_dir,
         restore=given.get("GEARSHIFT_RESTORE") or None,
         restore_state=given.get("GEARSHIFT_RESTORE_STATE") or given.get("GEARSHIFT_RESTORE") or None,

@@ -17,11 +17,13 @@ from gearshift.lab.documents.setup import Documents
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate, held_routes
 from gearshift.lab.in_flight import InFlight
+from gearshift.lab.machine_route import MachineHandler
 from gearshift.lab.metrics import MetricsHandler, Sampler
 from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
 from gearshift.lab.restoring import Restorer
 from gearshift.lab.saving import Saver
 from gearshift.lab.state_routes import HealthHandler, PlanHandler, ReportHandler, RestoreHandler, SaveHandler
+from gearshift.lab.thread_pools import ThreadPools
 from gearshift.model.errors import GearshiftError
 
 
@@ -61,6 +63,7 @@ def own_routes(
         (r"api/(.*)", ProxyHandler, {"control": control, "in_flight": in_flight}),
         (r"ticket", TicketHandler, {"control": control, "environment": environment}),
         (r"metrics", MetricsHandler, {"sampler": Sampler(environment)}),
+        (r"machine", MachineHandler, {"machine": environment.now, "pools": ThreadPools(server)}),
         (r"activity", ActivityHandler, activity),
         (r"used", UsedHandler, activity),
         (r"health", HealthHandler, {"server": server, "restorer": restorer}),

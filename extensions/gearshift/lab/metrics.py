@@ -41,17 +41,17 @@ class Sampler:
             "reason": reason.en if reason else None,
             "reason_zh": reason.zh if reason else None,
             "devices": list(self._environment.devices),
-            "machine": self._environment.machine,
+            "machine": self._environment.now.size.machine,
             "at": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         }
 
     def _cpus(self) -> float:
         limit = self._group.cpus() if self._group else None
-        return limit or self._environment.cpus or float(len(os.sched_getaffinity(0)))
+        return limit or self._environment.now.size.cpus or float(len(os.sched_getaffinity(0)))
 
     def _memory_limit(self) -> int | None:
         limit = self._group.memory_limit_bytes() if self._group else None
-        return limit or self._environment.memory_bytes
+        return limit or self._environment.now.size.memory_bytes
 
     def _cpu_percent(self, tree: list[psutil.Process], cpus: float) -> float | None:
         used = self._group.cpu_seconds() if self._group else _cpu_seconds(tree)

@@ -186,6 +186,12 @@ _OPERATIONS = {
         409, "{workspace} is running already on {machine}.", "{workspace} 已在 {machine} 上运行。"
     ),
     "cannot_switch": ErrorKind(409, "Not switched. {cause}.", "没有切换。{cause}。"),
+    "memory_in_use": ErrorKind(
+        409,
+        "{machine} is too small: {in_use} of memory are in use, and it has {limit}. Nothing was changed. "
+        "Free some memory or choose a larger machine.",
+        "{machine_zh} 太小：已使用 {in_use} 内存，而它只有 {limit}。没有任何改动。请释放内存或选择更大的机器。",
+    ),
     "save_failed": ErrorKind(
         502,
         "Kernel state was not saved: {cause}. Nothing was stopped.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
@@ -65,6 +66,11 @@ class Machine(Record):
     @property
     def cpus(self) -> float:
         return self.cores_milli / 1000
+
+    @property
+    def threads(self) -> int:
+        """As many as thread pools should have here."""
+        return math.ceil(self.cpus)
 
     @property
     def prices(self) -> tuple[Price, ...]:

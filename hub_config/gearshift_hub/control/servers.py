@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from gearshift.model.machine import Machine
+
 Names = Mapping[str, Sequence[str]] | Sequence[str]
 """Names of variables by a kernel's id, or for every kernel."""
 
@@ -55,5 +57,8 @@ class WorkspaceServers(Protocol):
 
     async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
         """What it is busy with, as `gearshift.model.idle.Activity` reads it."""
+
+    async def resize(self, owner: str, name: str, port: int, machine: Machine) -> dict[str, Any]:
+        """Tell it that it is on this machine now; which kernels follow at once, and which when their cell has ended."""
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]: ...

@@ -9,6 +9,7 @@ import httpx
 from gearshift.model import foreign_json
 from gearshift.model.errors import ERRORS, fail, from_body
 from gearshift.model.launch import DOOR_KEY_HEADER
+from gearshift.model.machine import Machine
 from gearshift.model.record import Record
 from pydantic import Field
 
@@ -75,6 +76,15 @@ class HttpServers:
 
     async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
         return await self._ask(owner, name, port, "GET", "activity", None)
+
+    async def resize(self, owner: str, name: str, port: int, machine: Machine) -> dict[str, Any]:
+        body = {
+            "machine": machine.id,
+            "cpus": machine.cpus,
+            "memory_bytes": machine.memory_bytes,
+            "threads": machine.threads,
+        }
+        return await self._ask(owner, name, port, "PUT", "machine", body)
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]:
         return await self._ask(owner, name, port, "GET", "health", None)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gearshift.model.errors import fail
+from gearshift.model.machine import Machine
 from gearshift_hub.control.servers import Names, ServerGoneError
 
 from gearshift_testing.fakes import FakeHub, FakeTree, Faults
@@ -104,6 +105,12 @@ class FakeServers:
         await self.faults.pass_by("activity")
         self._tree(port)
         return {"at": self._hub.clock.now().isoformat(), **self.doing}
+
+    async def resize(self, owner: str, name: str, port: int, machine: Machine) -> dict[str, Any]:
+        await self.faults.pass_by("resize")
+        tree = self._tree(port)
+        tree.plan = tree.plan.model_copy(update={"labels": {**tree.plan.labels, "machine": machine.id}})
+        return {"followed": {"told": ["k1"], "later": []}}
 
     async def health(self, owner: str, name: str, port: int) -> dict[str, Any]:
         await self.faults.pass_by("health")

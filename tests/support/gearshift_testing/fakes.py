@@ -16,7 +16,7 @@ from typing import Any, Literal
 from gearshift.model.errors import fail
 from gearshift.model.launch import LaunchPlan, Person, ProcessLimits
 from gearshift.model.lease import Pool
-from gearshift_hub.backends.base import Able
+from gearshift_hub.backends.base import Able, MemoryInUseError
 from gearshift_hub.control.hub import HubDownError, HubUser, ServerState
 from gearshift_hub.control.servers import ServerGoneError
 from gearshift_hub.deployment import Deployment
@@ -304,7 +304,7 @@ class FakeBox:
         self._root = root
         self._able = able or Able(freeze=True)
         self.resized: list[tuple[str, ProcessLimits]] = []
-        self.too_small = False
+        self.in_use_bytes = 0
         self.binned: list[str] = []
         self.state_sizes: dict[str, int | None] = {}
         """What a saved state measures, by its name; 1,000 bytes where nothing is said, None for none."""
@@ -323,9 +323,12 @@ class FakeBox:
         return f"{self._root}/runtime/{short}", f"{self._root}/kernels/{short}"
 
     def resize(self, tree: str, limits: ProcessLimits) -> None:
-        if self.too_small:
-            raise OSError(16, "Device or resource busy")
+        if self.in_use_bytes > limits.memory_bytes:
+            raise MemoryInUseError(self.in_use_bytes, limits.memory_bytes)
         self.resized.append((tree, limits))
+
+    def memory_in_use(self, tree: str) -> int | None:
+        return self.in_use_bytes
 
     def state_bytes(self, short: str, state: str) -> int | None:
         return self.state_sizes.get(state, 1000)

@@ -70,8 +70,10 @@ def give_up(ctx: Context, run: Run) -> None:
         leases.give_back(ctx, session, operation=run.id)
 
 
-def change_over(ctx: Context, run: Run, server: dict[str, Any]) -> None:
-    """Old price to new price and old spec to new spec, in one transaction at one instant; once."""
+def change_over(ctx: Context, run: Run, server: dict[str, Any], *, lease: bool = False) -> None:
+    """Old price to new price and old spec to new spec, in one transaction at one instant; once. With `lease` the two
+    leases become one at that instant too: where one tree goes on, nothing of the old machine is held afterwards.
+    """
     if "verified_at" in run.data:
         return
     now = ctx.clock.now()
@@ -91,6 +93,8 @@ def change_over(ctx: Context, run: Run, server: dict[str, Any]) -> None:
         if run.params.get("max_cost_nano") is not None:
             row.cost_cap_nano, row.ready_at = run.params["max_cost_nano"], now
         run.record(session, verified_at=to_iso(now))
+        if lease:
+            one_lease(ctx, session, run)
 
 
 def one_lease(ctx: Context, session: Session, run: Run) -> None:

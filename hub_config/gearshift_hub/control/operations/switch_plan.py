@@ -19,7 +19,7 @@ from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
-from gearshift_hub.control.operations import burden, journal
+from gearshift_hub.control.operations import burden, journal, resize
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
 from gearshift_hub.control.services import leases, ledger, plans, states, timings, workspaces
@@ -73,6 +73,8 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         target = _target(ctx, session, owner, name, body)
         probe = not timings.knows_bytes(session, owner)
     live = target.mode == "live"
+    if live:
+        await resize.check_room(ctx, target.row.tree, _machine(ctx, target.spec))
     said = {} if live else await ask_server(ctx, owner, name, target.row.port, probe=probe)
     kernels = list(said.get("kernels", ()))
     again = burden.rerun(body, kernels, left)

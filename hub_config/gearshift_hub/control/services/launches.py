@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from gearshift.model.errors import fail
 from gearshift.model.launch import (
     DOOR_KEY_ENV,
@@ -80,7 +78,7 @@ def build(
 def limits_of(machine: Machine) -> ProcessLimits:
     """What a tree on this machine may use."""
     return ProcessLimits(
-        memory_bytes=machine.memory_bytes, cpus=machine.cpus, pids=PIDS, threads=math.ceil(machine.cpus)
+        memory_bytes=machine.memory_bytes, cpus=machine.cpus, pids=PIDS, threads=machine.threads
     )
 
 
