@@ -9,9 +9,11 @@ import { costPlugin } from './plugins/cost.js';
 import { datasetsPlugin } from './plugins/datasets.js';
 import { disksPlugin } from './plugins/disks.js';
 import { jobsPlugin } from './plugins/jobs.js';
+import { kernelRunsPlugin } from './plugins/kernelruns.js';
 import { outputsPlugin } from './plugins/outputs.js';
 import { panelPlugin } from './plugins/panel.js';
 import { reattachPlugin } from './plugins/reattach.js';
+import { runCellsPlugin } from './plugins/runcells.js';
 import { statePlugin } from './plugins/state.js';
 import { statusPlugin } from './plugins/status.js';
 import { switchingPlugin } from './plugins/switching.js';
@@ -31,5 +33,7 @@ export default [
   connectionLostPlugin,
   cellQueuePlugin,
   consoleQueuePlugin,
-  reattachPlugin
+  reattachPlugin,
+  kernelRunsPlugin,
+  runCellsPlugin
 ];

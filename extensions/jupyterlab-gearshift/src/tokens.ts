@@ -8,6 +8,7 @@ import type { Client } from './api/client.js';
 import type { Words } from './i18n.js';
 import type { JobFeeds } from './models/feed.js';
 import type { Gate } from './models/gate.js';
+import type { KernelRuns } from './models/kernelruns.js';
 import type { Meters } from './models/meters.js';
 import type { SharedEvents } from './models/shared.js';
 import type { Store } from './models/store.js';
@@ -28,6 +29,7 @@ export interface IGearshift {
   readonly feeds: JobFeeds;
   readonly meters: Meters;
   readonly gate: Gate;
+  readonly runs: KernelRuns;
   readonly words: Words;
   readonly commands: CommandRegistry;
   readonly settings: Settings;
@@ -53,6 +55,7 @@ export const Commands = {
   jobs: 'gearshift:open-jobs',
   cost: 'gearshift:open-cost',
   history: 'gearshift:switch-history',
+  runCells: 'gearshift:run-cells',
   newDisk: 'gearshift:new-disk',
   shareDisk: 'gearshift:share-disk',
   deleteDisk: 'gearshift:delete-disk',

@@ -67,9 +67,15 @@ export interface Variable {
   why?: string | null;
   why_zh?: string | null;
   seconds?: number | null;
-  rebuild?: string | null;
-  rebuild_zh?: string | null;
+  /** What would have to be run, in words; `cells` are those cells. */
+  way_back?: string | null;
+  way_back_zh?: string | null;
+  /** What running them again may do besides. */
+  caution?: string | null;
+  caution_zh?: string | null;
   cells?: number[];
+  /** The chips its memory lies on. */
+  device?: string | null;
 }
 
 export interface KernelPlan {
@@ -82,6 +88,25 @@ export interface KernelPlan {
   error?: { code: string; text: string } | null;
 }
 
+export interface InUse {
+  used_bytes: number | null;
+  has_bytes: number;
+}
+
+export interface Fits {
+  memory: InUse;
+  chips: InUse | null;
+  ok: boolean;
+}
+
+/** A switch to one machine, before it is chosen. */
+export interface SwitchTime {
+  machine: string;
+  mode: 'live' | 'restart';
+  seconds: number;
+  fits: Fits;
+}
+
 export interface SwitchSide {
   machine: string;
   image: string;
@@ -90,13 +115,21 @@ export interface SwitchSide {
 
 export interface SwitchFigures {
   mode: 'live' | 'restart';
+  /** What is used now against what the target has; null where nothing has to fit anew. */
+  fits: Fits | null;
+  /** How many measured switches the seconds are learned from; 0 for a first guess. */
+  learned_from: number;
+  /** Seconds by step. */
+  stages: Record<string, number>;
+  bytes: number;
+  rerun: Record<string, string[]>;
   from: SwitchSide;
   to: SwitchSide;
   price_before_nano: number;
   price_after_nano: number;
   seconds: number;
   availability: { free: number; total: number };
-  rollback: 'frozen' | 'saved';
+  rollback: 'frozen' | 'saved' | 'live';
   kernels: KernelPlan[];
 }
 

@@ -11,6 +11,7 @@ import type {
   Metrics,
   MetricPoint,
   Plan,
+  SwitchTime,
   Ticket
 } from './answers.js';
 import type { DatasetStatus, Disk, Job, Mode, Operation, Workspace } from './records.js';
@@ -45,6 +46,10 @@ export class Client {
 
   catalog(): Promise<Catalog> {
     return this._request(`api/catalog?workspace=${part(this.workspace)}`);
+  }
+
+  switchTimes(): Promise<SwitchTime[]> {
+    return this._request(`${this._here}/switch-times`);
   }
 
   metrics(): Promise<Metrics> {

@@ -39,6 +39,12 @@ export interface DatasetStatus {
   error: Record<string, unknown> | null;
 }
 
+export interface Diagnosis {
+  id: string;
+  cause: Text;
+  remedy: Text;
+}
+
 export interface Disk {
   id: string;
   name: string;
@@ -83,6 +89,7 @@ export interface FirstFailure {
   signal: number | null;
   message: string;
   lines: string[];
+  diagnosis: Diagnosis | null;
   at: string;
 }
 

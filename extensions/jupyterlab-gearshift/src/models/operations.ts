@@ -1,13 +1,17 @@
 /** What is read out of an operation's journal: where it goes, where it came from, what it moved. */
 
 import type { Operation, Step } from '../api/records.js';
+import { verdictOf } from './variables.js';
 
 export function isSwitch(op: Operation): boolean {
   return op.kind === 'switch' || op.kind === 'resize';
 }
 
-/** The machine that a start or switch reserved. */
+/** The machine that a start or switch goes to. */
 export function machineOf(op: Operation): string | null {
+  if (op.to_machine) {
+    return op.to_machine;
+  }
   for (const step of op.steps) {
     const machine = step.note?.['machine'];
     if (typeof machine === 'string') {
@@ -18,8 +22,11 @@ export function machineOf(op: Operation): string | null {
   return typeof result === 'string' ? result : null;
 }
 
-/** The machine that the workspace was on before: that of the last start or switch that was done before this one. */
+/** The machine that the workspace was on before: as the plan said, else where the last start or switch before went. */
 export function cameFrom(op: Operation, operations: readonly Operation[]): string | null {
+  if (op.from_machine) {
+    return op.from_machine;
+  }
   const before = operations
     .filter(other => other.id !== op.id && other.state === 'done' && other.created_at < op.created_at)
     .filter(other => isSwitch(other) || other.kind === 'start')
@@ -40,6 +47,18 @@ export function tookSeconds(op: Operation, now: number): number {
   return Math.max(0, (end - Date.parse(op.created_at)) / 1000);
 }
 
+/** What the plan said that it takes; null where there was no plan. */
+export function expectedSeconds(op: Operation): number | null {
+  const steps = Object.values(op.expected ?? {});
+  return steps.length ? steps.reduce((sum, one) => sum + one, 0) : null;
+}
+
+/** For how long the save waited for a cell to end: no plan can know that. */
+export function waitedSeconds(op: Operation): number {
+  const saved = op.result?.['saved'] as { waited_seconds?: unknown } | null | undefined;
+  return typeof saved?.waited_seconds === 'number' ? saved.waited_seconds : 0;
+}
+
 /** For how long the kernel could not run: from the pause to the end of the restore. */
 export function pausedSeconds(op: Operation): number | null {
   const stop = op.steps.find(step => step.name === 'stop')?.started_at;
@@ -53,15 +72,26 @@ export function canGoBack(op: Operation): boolean {
   return isSwitch(op) && op.state === 'running' && op.direction === 'forward' && open.includes(op.step ?? '');
 }
 
+export type Outcome = 'copied' | 'rebuilt' | 'not_rebuilt' | 'left_out' | 'lost';
+
 export interface MovedVariable {
   name: string;
   bytes: number | null;
   verdict: string;
+  /** What became of it; only what arrived has one. */
+  outcome?: Outcome | null;
   why: string | null;
   why_zh: string | null;
-  rebuild: string | null;
-  rebuild_zh: string | null;
+  way_back: string | null;
+  way_back_zh: string | null;
   cells: number[];
+  seconds?: number | null;
+}
+
+/** As the load says; a save alone, or an older report, knows only the verdict. */
+export function outcomeOf(variable: MovedVariable): Outcome {
+  const kinds = { copy: 'copied', rerun: 'lost', left_out: 'left_out', cannot: 'lost' } as const;
+  return variable.outcome ?? kinds[verdictOf(variable)];
 }
 
 export interface KernelReport {

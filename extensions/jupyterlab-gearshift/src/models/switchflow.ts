@@ -6,7 +6,8 @@ import type { Plan, SwitchFigures } from '../api/answers.js';
 import type { Client } from '../api/client.js';
 import { asApiError, type ApiError } from '../api/errors.js';
 import type { Operation } from '../api/records.js';
-import type { Language } from './format.js';
+import type { Words } from '../i18n.js';
+import { asLastRead, changesOf, toggled, type Chosen, type Row } from './variables.js';
 
 export type BusyWay = 'wait' | 'interrupt' | 'leave';
 
@@ -26,11 +27,14 @@ export interface Planned {
 
 export interface FlowWorld {
   client: Client;
-  language: Language;
-  /** What to say when the figures were read again because their time was over. */
-  renewed: string;
+  words: Pick<Words, 't' | 'language'>;
   began: (operation: Operation) => void;
 }
+
+/** Why a plan is read again; what is said of it follows from that and from what is different then. */
+type Why = 'asked' | 'over' | 'ran' | { refused: string };
+
+const SHOWN = 3;
 
 export class SwitchFlow {
   constructor(
@@ -60,8 +64,14 @@ export class SwitchFlow {
     return this._planned;
   }
 
-  get leaveOut(): ReadonlySet<string> {
+  /** What stays behind although it could be copied. */
+  get leaveOut(): Chosen {
     return this._leaveOut;
+  }
+
+  /** What is made again by running its cells: what the plan suggests, until a person chooses. */
+  get rerun(): Chosen {
+    return this._rerun ?? (this._stage.at === 'plan' ? this._stage.plan.figures.rerun : {});
   }
 
   get busyWay(): BusyWay {
@@ -83,22 +93,34 @@ export class SwitchFlow {
       return;
     }
     this._to({ at: 'planning', since: Date.now(), error: null });
-    void this._read(null);
+    void this._read('asked');
   };
 
-  readonly setLeaveOut = (names: ReadonlySet<string>): void => {
-    this._leaveOut = names;
+  /** Take a copy along, or leave it; run the cells of a lost one again, or do not. */
+  readonly toggle = (row: Pick<Row, 'kernel' | 'name' | 'kind'>): void => {
+    if (row.kind === 'copy' || row.kind === 'left_out') {
+      this._leaveOut = toggled(this._leaveOut, row);
+    } else {
+      this._rerun = toggled(this.rerun, row);
+    }
     this._changed.emit();
-    void this._read(null);
+    void this._read('asked');
   };
 
   readonly setBusyWay = (way: BusyWay): void => {
     this._busyWay = way;
     this._changed.emit();
-    void this._read(null);
+    void this._read('asked');
   };
 
-  readonly renew = (): void => void this._read(this._world.renewed);
+  readonly renew = (): void => void this._read('over');
+
+  /** A kernel runs a cell, or has ended one: the plan that shows is old. */
+  readonly ran = (): void => {
+    if (this._stage.at === 'plan' && !this._stage.busy) {
+      void this._read('ran');
+    }
+  };
 
   readonly confirm = async (shown: Plan<SwitchFigures>): Promise<void> => {
     this._to({ at: 'plan', plan: shown, note: null, busy: true });
@@ -114,31 +136,34 @@ export class SwitchFlow {
   };
 
   private _refused(error: ApiError, shown: Plan<SwitchFigures>): void {
-    const note = error.sentence(this._world.language);
+    const note = error.sentence(this._world.words.language);
     if (error.code === 'sold_out') {
       this._to({ at: 'soldout', error });
     } else if (error.code.startsWith('plan_')) {
-      void this._read(note);
+      void this._read({ refused: note });
     } else {
       this._to({ at: 'plan', plan: shown, note, busy: false });
     }
   }
 
   /** Only the answer to the latest question counts. */
-  private async _read(note: string | null): Promise<void> {
+  private async _read(why: Why): Promise<void> {
     const turn = ++this._turn;
     const { client } = this._world;
     const body = {
       kind: 'switch',
       workspace: client.workspace,
       machine: this._machine,
-      leave_out: [...this._leaveOut],
+      leave_out: this._leaveOut,
+      rerun: this._rerun ?? 'suggested',
       busy: this._busyWay
     };
     try {
       const plan = await client.plan<SwitchFigures>(body);
       if (turn === this._turn) {
-        this._to({ at: 'plan', plan, note, busy: false });
+        const before = this._stage.at === 'plan' ? this._last : null;
+        this._last = asLastRead(plan.figures, before);
+        this._to({ at: 'plan', plan, note: this._note(why, before, this._last), busy: false });
       }
     } catch (reason) {
       const error = asApiError(reason);
@@ -146,6 +171,25 @@ export class SwitchFlow {
         this._to(error.code === 'sold_out' ? { at: 'soldout', error } : { at: 'planning', since: Date.now(), error });
       }
     }
+  }
+
+  /** What is said above a plan that was made anew: what is different, else why it was read again. */
+  private _note(why: Why, before: SwitchFigures | null, after: SwitchFigures): string | null {
+    const { t, language } = this._world.words;
+    if (why === 'asked' || !before) {
+      return typeof why === 'object' ? why.refused : null;
+    }
+    const { price, names } = changesOf(before, after);
+    const said = [...(price ? [t('the price')] : []), ...names.slice(0, SHOWN), ...(names.length > SHOWN ? ['…'] : [])];
+    if (said.length) {
+      const what = said.join(language === 'zh' ? '、' : ', ');
+      return t('Plan updated: {what} changed. Check and press again.', { what });
+    }
+    if (typeof why === 'object') {
+      return why.refused;
+    }
+    const held = this._stage.at === 'plan' ? this._stage.note : null;
+    return why === 'over' ? t('Plan updated: the figures were read again.') : held;
   }
 
   private _to(stage: Stage): void {
@@ -157,7 +201,9 @@ export class SwitchFlow {
   private _stage: Stage = { at: 'choose' };
   private _machine: string | null = null;
   private _planned: Planned | null = null;
-  private _leaveOut: ReadonlySet<string> = new Set();
+  private _leaveOut: Chosen = {};
+  private _rerun: Chosen | null = null;
   private _busyWay: BusyWay = 'wait';
+  private _last: SwitchFigures | null = null;
   private _turn = 0;
 }

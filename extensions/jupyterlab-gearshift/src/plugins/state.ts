@@ -11,6 +11,7 @@ import { Client } from '../api/client.js';
 import { Words } from '../i18n.js';
 import { JobFeeds } from '../models/feed.js';
 import { Gate } from '../models/gate.js';
+import { KernelRuns } from '../models/kernelruns.js';
 import { Meters } from '../models/meters.js';
 import { SharedEvents } from '../models/shared.js';
 import { Store } from '../models/store.js';
@@ -96,6 +97,7 @@ class Gearshift implements IGearshift {
   readonly feeds: JobFeeds;
   readonly meters: Meters;
   readonly gate = new Gate();
+  readonly runs = new KernelRuns();
   readonly words: Words;
   readonly commands: IGearshift['commands'];
   readonly home: string;

@@ -27,7 +27,10 @@ function operation(id: string, state: Operation['state'], minute = 0): Operation
     created_at: `2026-11-30T20:0${minute}:00.000000Z`,
     ended_at: null,
     deadline_at: null,
-    result: null
+    result: null,
+    from_machine: null,
+    to_machine: null,
+    expected: null
   };
 }
 

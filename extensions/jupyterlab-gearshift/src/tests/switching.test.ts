@@ -3,18 +3,21 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import type { Variable } from '../api/answers.js';
+import { Signal } from '@lumino/signaling';
+
+import type { SwitchFigures, Variable } from '../api/answers.js';
 import { Client } from '../api/client.js';
 import { errorFrom } from '../api/errors.js';
 import type { Operation } from '../api/records.js';
 import { goBack } from '../models/goback.js';
+import { KernelRuns, type Heard } from '../models/kernelruns.js';
 import { cameFrom, canGoBack, machineOf } from '../models/operations.js';
 import { Store } from '../models/store.js';
 import { SwitchFlow, type Stage } from '../models/switchflow.js';
-import { lostOf, rowsOf } from '../models/variables.js';
+import { changesOf, lostOf, rowsOf } from '../models/variables.js';
 import type { Request, RequestOptions } from '../request.js';
 
-const FIGURES = { to: { machine: 'sim-1' }, from: { machine: 'cpu-small' }, seconds: 3, kernels: [] };
+const FIGURES = { to: { machine: 'sim-1' }, from: { machine: 'cpu-small' }, seconds: 3, kernels: [], rerun: {} };
 const settled = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0));
 
 /** The plan that shows; fails where another part does. */
@@ -36,7 +39,9 @@ function flow(script: unknown[]): { flow: SwitchFlow; asked: [string, RequestOpt
     const answer = script.shift();
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T);
   };
-  const world = { client: new Client(request, 'mei/a'), language: 'en' as const, renewed: 'read again', began: () => undefined };
+  const t = (text: string, values: Record<string, unknown> = {}): string =>
+    text.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all));
+  const world = { client: new Client(request, 'mei/a'), words: { t, language: 'en' as const }, began: () => undefined };
   return { flow: new SwitchFlow(world, {}), asked };
 }
 
@@ -76,16 +81,74 @@ test('sold out at the plan or at the press shows what is free instead', async ()
 test('only the answer to the latest question counts', async () => {
   const { flow: held, asked } = flow([{ id: 'first', figures: FIGURES }, { id: 'second', figures: FIGURES }]);
   held.plan('sim-1');
-  held.setLeaveOut(new Set(['big']));
+  held.toggle({ kernel: 'k', name: 'big', kind: 'copy' });
   await settled();
   assert.equal(planOf(held).plan.id, 'second');
-  assert.deepEqual((asked[1]?.[1]?.body as { leave_out: string[] }).leave_out, ['big']);
+  assert.deepEqual((asked[1]?.[1]?.body as { leave_out: unknown }).leave_out, { k: ['big'] });
 });
 
 function variable(name: string, verdict: string, bytes: number, cells: number[] = []): Variable {
-  const rebuild = cells.length ? `run cell [${cells[0]}] again` : null;
-  return { name, verdict, bytes, type: 't', where: 'cpu', rebuild, cells };
+  return { name, verdict, bytes, type: 't', where: 'cpu', cells };
 }
+
+function figures(variables: Variable[], more: object = {}): SwitchFigures {
+  const kernels = [{ kernel_id: 'k', path: 'a.ipynb', name: 'python3', variables, ...more }];
+  return { ...FIGURES, price_before_nano: 1, price_after_nano: 2, kernels } as unknown as SwitchFigures;
+}
+
+test('a plan is read again when a kernel ran, and names what is different; the press is on the new one', async () => {
+  const { flow: held } = flow([
+    { id: 'p1', figures: figures([variable('x', 'copy', 1)]) },
+    { id: 'p2', figures: figures([], { busy: true }) },
+    { id: 'p3', figures: figures([variable('x', 'copy', 1), variable('y', 'copy', 2)]) }
+  ]);
+  held.plan('sim-1');
+  await settled();
+  held.ran();
+  await settled();
+  assert.equal(planOf(held).note, null, 'what a busy kernel holds is not known, and so not different');
+  held.ran();
+  await settled();
+  assert.equal(planOf(held).plan.id, 'p3');
+  assert.equal(planOf(held).note, 'Plan updated: y changed. Check and press again.');
+});
+
+test('price and variables that changed are named, many are cut', () => {
+  const before = figures(['a', 'b', 'c'].map(name => variable(name, 'copy', 1)));
+  const after = { ...figures([variable('a', 'copy', 2), variable('d', 'copy', 1)]), price_after_nano: 3 };
+  assert.deepEqual(changesOf(before, after), { price: true, names: ['a', 'b', 'c', 'd'] });
+  assert.deepEqual(changesOf(before, before), { price: false, names: [] });
+});
+
+test('what runs again is what the plan suggests until somebody chooses', async () => {
+  const suggested = { ...figures([variable('loader', 'rerun', 0, [5])]), rerun: { k: ['loader'] } };
+  const { flow: held, asked } = flow([{ id: 'p1', figures: suggested }, { id: 'p2', figures: figures([]) }]);
+  held.plan('sim-1');
+  await settled();
+  assert.deepEqual(held.rerun, { k: ['loader'] });
+  held.toggle({ kernel: 'k', name: 'loader', kind: 'rerun' });
+  assert.deepEqual(held.rerun, {});
+  const bodies = asked.map(([, options]) => (options?.body as { rerun: unknown }).rerun);
+  assert.deepEqual(bodies, ['suggested', {}]);
+});
+
+test('only runs with an input make a plan old, not the questions that we ask ourselves', () => {
+  const runs = new KernelRuns();
+  const iopub = new Signal<object, Heard>({});
+  let told = 0;
+  runs.changed.connect(() => (told += 1));
+  runs.watch({ iopubMessage: iopub });
+  const hear = (msg_type: string, cell: string, content: object = {}): void =>
+    iopub.emit({ header: { msg_type }, parent_header: { msg_id: cell }, content });
+  hear('status', 'silent', { execution_state: 'busy' });
+  hear('status', 'silent', { execution_state: 'idle' });
+  assert.equal(told, 0);
+  hear('execute_input', 'cell');
+  hear('status', 'silent', { execution_state: 'idle' });
+  assert.equal(told, 1);
+  hear('status', 'cell', { execution_state: 'idle' });
+  assert.equal(told, 2);
+});
 
 test('copies come first, the largest on top; what no cell rebuilds is lost', () => {
   const variables = [

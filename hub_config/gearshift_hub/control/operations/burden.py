@@ -14,7 +14,7 @@ from gearshift.model.machine import Machine
 from gearshift_hub.control.services.timings import Burden, number
 
 SUGGESTED = "suggested"
-"""Run again whatever can be made by running its cells again."""
+"""Run again whatever its cells make, and only those cells that do nothing else as far as can be seen."""
 
 Names = dict[str, list[str]] | list[str]
 """Names by kernel, or names for every kernel."""
@@ -41,7 +41,7 @@ def rerun(body: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]], left: N
         out = of_kernel(left, kernel)
         for one in variables(kernel):
             can = bool(one.get("cells")) and one.get("verdict") in ("rerun", "cannot_move")
-            is_wanted = one.get("verdict") == "rerun" if suggested else one.get("name") in wanted
+            is_wanted = not one.get("caution") if suggested else one.get("name") in wanted
             if can and is_wanted and one.get("name") not in out:
                 chosen.setdefault(str(kernel["kernel_id"]), []).append(str(one["name"]))
     return chosen

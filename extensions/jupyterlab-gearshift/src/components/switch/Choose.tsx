@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import type { CatalogMachine } from '../../api/answers.js';
+import type { CatalogMachine, SwitchTime } from '../../api/answers.js';
 import { useFormat, useGearshift, useNow, usePart, useStore } from '../context.js';
 import { Button, Fetched, StateWord } from '../parts.js';
 import { DialogBody } from '../dialog.js';
@@ -15,9 +15,23 @@ interface ChooseProps {
   next: () => void;
 }
 
+const Times = React.createContext<ReadonlyMap<string, SwitchTime>>(new Map());
+
+/** What a switch to each machine takes; the kernels are looked at once, when the dialog opens. */
+function useTimes(): ReadonlyMap<string, SwitchTime> {
+  const { client } = useGearshift();
+  const [times, setTimes] = React.useState<ReadonlyMap<string, SwitchTime>>(new Map());
+  React.useEffect(() => {
+    const told = (found: SwitchTime[]): void => setTimes(new Map(found.map(one => [one.machine, one])));
+    void client.switchTimes().then(told, () => undefined);
+  }, [client]);
+  return times;
+}
+
 export function Choose(props: ChooseProps): React.ReactElement {
   const { store, words } = useGearshift();
   const catalog = usePart('catalog');
+  const times = useTimes();
   React.useEffect(() => void store.load('catalog'), [store]);
   return (
     <DialogBody
@@ -41,7 +55,11 @@ export function Choose(props: ChooseProps): React.ReactElement {
       }
     >
       <Fetched part={catalog} what={words.t('Loading machines…')} retry={() => void store.load('catalog')}>
-        {({ machines }) => <Machines machines={machines} {...props} />}
+        {({ machines }) => (
+          <Times.Provider value={times}>
+            <Machines machines={machines} {...props} />
+          </Times.Provider>
+        )}
       </Fetched>
       <Age at={catalog.at} />
     </DialogBody>
@@ -98,7 +116,7 @@ function Machines({ machines, selected, select, next }: { machines: CatalogMachi
           {other.length > 0 && (
             <tr className="group">
               <td />
-              <td colSpan={5}>{words.t('Other chips: need another image, so cells are re-run instead of copied')}</td>
+              <td colSpan={6}>{words.t('Other chips: need another image, so cells are re-run instead of copied')}</td>
             </tr>
           )}
           {other.map(row)}
@@ -118,6 +136,9 @@ function Head(): React.ReactElement {
         <th scope="col">{words.t('Free now')}</th>
         <th scope="col">{words.t('Fits this kernel')}</th>
         <th scope="col" className="gs-r">
+          {words.t('Switch takes')}
+        </th>
+        <th scope="col" className="gs-r">
           {words.t('Per hour')}
         </th>
         <th scope="col" className="gs-r">
@@ -132,7 +153,9 @@ function MachineRow(props: { machine: CatalogMachine; on: boolean; select: () =>
   const { words } = useGearshift();
   const format = useFormat();
   const { machine, on } = props;
-  const closed = !isOpen(machine, useFit(machine));
+  const fit = useFit(machine);
+  const time = React.useContext(Times).get(machine.id);
+  const closed = !isOpen(machine, fit);
   const change = machine.change_per_hour_nano;
   const id = `gs-machine-${machine.id}`;
   return (
@@ -161,8 +184,9 @@ function MachineRow(props: { machine: CatalogMachine; on: boolean; select: () =>
         <Free machine={machine} />
       </td>
       <td>
-        <Fits machine={machine} closed={closed} />
+        <Fits machine={machine} fit={fit} closed={closed} />
       </td>
+      <td className="gs-r">{machine.current || !time ? '–' : format.duration(time.seconds, true)}</td>
       <td className="gs-r">{format.money(machine.price_per_hour_nano)}</td>
       <td className="gs-r">{machine.current || change === null ? '' : format.money(change, { signed: true })}</td>
     </tr>
@@ -181,10 +205,20 @@ function Free({ machine }: { machine: CatalogMachine }): React.ReactElement {
   return <>{words.t('{free} of {total} free', { free: machine.free, total: machine.total })}</>;
 }
 
-/** Does what the kernels use now fit into the machine? null where their use is not known. */
-export function useFit(machine: CatalogMachine): { ok: boolean; used: number } | null {
-  const used = useStore(state => state.metrics.value?.memory_bytes ?? null);
-  return used === null ? null : { ok: used <= machine.memory_bytes, used };
+interface Fit {
+  ok: boolean;
+  used: number;
+  has: number;
+}
+
+/** Does what the kernels use now fit into the machine, its memory and that of its chips? null where that is not known. */
+function useFit(machine: CatalogMachine): Fit | null {
+  const measured = useStore(state => state.metrics.value?.memory_bytes ?? null);
+  const fits = React.useContext(Times).get(machine.id)?.fits;
+  const on = fits?.chips?.used_bytes ? fits.chips : fits?.memory;
+  const used = on?.used_bytes ?? measured;
+  const has = on?.has_bytes ?? machine.memory_bytes;
+  return used === null ? null : { ok: fits?.ok ?? used <= has, used, has };
 }
 
 /** Can this machine be chosen: it is another one, there is room for it, and the kernels fit. */
@@ -213,11 +247,11 @@ function useFirstChoice(machines: CatalogMachine[], selected: string | null, sel
   }, [selected]);
 }
 
-function Fits({ machine, closed }: { machine: CatalogMachine; closed: boolean }): React.ReactElement | null {
+function Fits(props: { machine: CatalogMachine; fit: Fit | null; closed: boolean }): React.ReactElement | null {
   const { words } = useGearshift();
   const format = useFormat();
-  const fit = useFit(machine);
-  const have = format.bytes(machine.memory_bytes);
+  const { machine, fit, closed } = props;
+  const have = format.bytes(fit?.has ?? machine.memory_bytes);
   if (machine.current) {
     return (
       <StateWord tone="idle" icon="ring">

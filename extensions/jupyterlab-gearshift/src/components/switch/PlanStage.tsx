@@ -6,7 +6,7 @@ import type { CatalogMachine, SwitchFigures } from '../../api/answers.js';
 import type { Words } from '../../i18n.js';
 import { Icon } from '../../icons.js';
 import type { BusyWay, Stage, SwitchFlow } from '../../models/switchflow.js';
-import { lostOf, rowsOf } from '../../models/variables.js';
+import { lostOf, rowsOf, type Row } from '../../models/variables.js';
 import { useClosed, useFormat, useGearshift, useNow, useSignal } from '../context.js';
 import { Button, Note } from '../parts.js';
 import { CancelButton, ConfirmButton, DialogBody } from '../dialog.js';
@@ -27,13 +27,12 @@ export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactEl
   const from = useMachine(figures.from.machine);
   const rows = React.useMemo(() => rowsOf(figures.kernels), [figures]);
   const lost = React.useMemo(() => lostOf(rows), [rows]);
-  const [agreed, setAgreed] = React.useState(false);
+  const consent = useConsent(lost);
   const leaveOut = useSignal(flow.changed, () => flow.leaveOut);
-  const closed = useClosed();
+  const rerun = useSignal(flow.changed, () => flow.rerun);
+  const why = useWhyNot(figures, consent.missing);
   const expired = useExpiry(plan.expires_at, flow.renew);
-  const why =
-    closed ??
-    (lost.length && !agreed ? words.t('Tick that you can do without what would be lost.') : null);
+  useRuns(flow);
   const name = words.pick(to?.title) || figures.to.machine;
   return (
     <DialogBody
@@ -66,14 +65,56 @@ export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactEl
       {figures.mode === 'live' ? (
         <Note icon="info">{words.t('Only CPU and memory change: the kernel runs on and nothing is copied.')}</Note>
       ) : (
-        <Variables rows={rows} leaveOut={leaveOut} setLeaveOut={flow.setLeaveOut} />
+        <Variables rows={rows} leaveOut={leaveOut} rerun={rerun} toggle={flow.toggle} />
       )}
-      {lost.length > 0 && <Lost names={lost.map(row => row.name)} agreed={agreed} setAgreed={setAgreed} />}
+      {lost.length > 0 && <Lost names={lost.map(row => row.name)} {...consent} />}
       <p className="gs-small gs-muted" style={{ margin: '10px 0 0' }}>
         {expired}
       </p>
     </DialogBody>
   );
+}
+
+interface Consent {
+  /** Something would be lost and nobody has agreed to that. */
+  missing: boolean;
+  agree: (agreed: boolean) => void;
+}
+
+/** A tick is for what was shown with it: when something else would be lost it counts no more. */
+function useConsent(lost: readonly Row[]): Consent {
+  const losing = lost.map(row => row.key).join(' ');
+  const [agreedTo, setAgreedTo] = React.useState('');
+  return { missing: agreedTo !== losing, agree: agreed => setAgreedTo(agreed ? losing : '') };
+}
+
+/** Why this plan cannot be confirmed; null when it can. */
+function useWhyNot(figures: SwitchFigures, unagreed: boolean): string | null {
+  const { words } = useGearshift();
+  const closed = useClosed();
+  const tooSmall = useTooSmall(figures);
+  return closed ?? tooSmall ?? (unagreed ? words.t('Tick that you can do without what would be lost.') : null);
+}
+
+/** A plan holds until a kernel runs again; then it is made anew in place. */
+function useRuns(flow: SwitchFlow): void {
+  const { runs } = useGearshift();
+  React.useEffect(() => {
+    runs.changed.connect(flow.ran);
+    return () => void runs.changed.disconnect(flow.ran);
+  }, [runs, flow]);
+}
+
+/** Why the kernels do not fit there; null where they do, or where nothing has to fit anew. */
+function useTooSmall({ fits }: SwitchFigures): string | null {
+  const { words } = useGearshift();
+  const format = useFormat();
+  if (!fits || fits.ok) {
+    return null;
+  }
+  const lacks = fits.chips && (fits.chips.used_bytes ?? 0) > fits.chips.has_bytes ? fits.chips : fits.memory;
+  const [need, have] = [format.bytes(lacks.used_bytes ?? 0), format.bytes(lacks.has_bytes)];
+  return words.t('Too small: needs {need}, has {have}', { need, have });
 }
 
 /** A plan holds two minutes; then it is made anew in place. */
@@ -165,7 +206,7 @@ function Facts({ figures }: { figures: SwitchFigures }): React.ReactElement {
   const { availability } = figures;
   return (
     <div className="gs-card gs-facts" style={{ margin: '12px 0' }}>
-      <Fact label={words.t('Takes')} note={words.t('the old price until the check has passed')}>
+      <Fact label={words.t('Takes')} note={learnedFrom(words, figures)}>
         {words.t('about {t}', { t: format.duration(figures.seconds) })}
       </Fact>
       <Fact label={words.t('Price')} note={words.t('per second, from the moment of the switch')}>
@@ -174,18 +215,37 @@ function Facts({ figures }: { figures: SwitchFigures }): React.ReactElement {
       <Fact label={words.t('Availability')} note={words.t('reserved before anything stops')}>
         {words.t('{free} of {total} free', { ...availability })}
       </Fact>
-      <Fact label={words.t('If a step fails')} note={safety(words, figures)}>
-        {words.t('you go on where you were')}
-      </Fact>
+      <Fits figures={figures} />
     </div>
   );
 }
 
-function safety({ t }: Words, { mode, rollback }: SwitchFigures): string {
-  if (mode === 'live') {
-    return t('nothing is stopped');
+/** Seconds are measured ones, or said to be a guess. */
+function learnedFrom({ n, t }: Words, { learned_from: runs }: SwitchFigures): string {
+  return runs ? n('as measured at the last switch', 'as measured at the last {n} switches', runs) : t('a first guess: none was measured yet');
+}
+
+/** What the kernels use now of what the target has: its chips where something lies on chips, else its memory. */
+function Fits({ figures }: { figures: SwitchFigures }): React.ReactElement {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const { fits } = figures;
+  const label = words.t('Fits');
+  if (!fits) {
+    return (
+      <Fact label={label} note={words.t('nothing is stopped')}>
+        {words.t('kernels run on')}
+      </Fact>
+    );
   }
-  return rollback === 'frozen' ? t('the old machine is only paused') : t('what was saved is loaded again');
+  const on = fits.chips?.used_bytes ? fits.chips : fits.memory;
+  const what = on === fits.memory ? words.t('memory, measured') : words.t('GPU memory, measured');
+  const used = on.used_bytes === null ? '–' : format.bytesOf(on.used_bytes, on.has_bytes);
+  return (
+    <Fact label={label} note={fits.ok ? what : words.t('too small')}>
+      {used}
+    </Fact>
+  );
 }
 
 function Fact(props: { label: string; note: string; children: React.ReactNode }): React.ReactElement {
@@ -240,7 +300,7 @@ function Busy({ flow }: { flow: SwitchFlow }): React.ReactElement {
   );
 }
 
-function Lost(props: { names: string[]; agreed: boolean; setAgreed: (agreed: boolean) => void }): React.ReactElement {
+function Lost(props: { names: string[] } & Consent): React.ReactElement {
   const { words } = useGearshift();
   const names = props.names.join(words.language === 'zh' ? '、' : ', ');
   return (
@@ -249,7 +309,7 @@ function Lost(props: { names: string[]; agreed: boolean; setAgreed: (agreed: boo
         {words.t('{var} will be lost: no cell can rebuild it.', { var: names })}
       </Note>
       <label className="gs-check">
-        <input type="checkbox" checked={props.agreed} onChange={event => props.setAgreed(event.target.checked)} />
+        <input type="checkbox" checked={!props.missing} onChange={event => props.agree(event.target.checked)} />
         <span>{words.t('I can do without {var}', { var: names })}</span>
       </label>
     </div>

@@ -1,16 +1,16 @@
-/** Switch, last part: what was copied, what has to be run again, what was not moved; or why it was not switched. */
+/** Switch, last part: how it went, what it took against what was expected; or why it was not switched. */
 
 import { Clipboard } from '@jupyterlab/apputils';
 import * as React from 'react';
 
 import type { Operation } from '../../api/records.js';
 import { Icon } from '../../icons.js';
-import { pausedSeconds, reportsOf, tookSeconds, type MovedVariable } from '../../models/operations.js';
-import { verdictOf } from '../../models/variables.js';
+import { expectedSeconds, outcomeOf, pausedSeconds, reportsOf, tookSeconds, waitedSeconds } from '../../models/operations.js';
 import { useFormat, useGearshift, useRun, useStore } from '../context.js';
-import { Button, Link, Note, StateWord } from '../parts.js';
+import { Button, Link, Note } from '../parts.js';
 import { DialogBody, useFirstFocus } from '../dialog.js';
 import { Commands } from '../../tokens.js';
+import { Moved } from './Moved.js';
 import { Steps } from './Steps.js';
 import type { Names } from './names.js';
 
@@ -29,12 +29,13 @@ export function Report(props: ReportProps): React.ReactElement {
 
 function Switched({ op, names, back, close }: ReportProps): React.ReactElement {
   const { words } = useGearshift();
-  const format = useFormat();
   const run = useRun();
   const first = useFirstFocus<HTMLButtonElement>();
-  const variables = reportsOf(op).flatMap(report => report.variables);
-  const lost = variables.filter(one => verdictOf(one as never) !== 'copy').length;
-  const took = words.t('It took {t}.', { t: format.duration(tookSeconds(op, Date.now()), true) });
+  const reports = reportsOf(op);
+  const lost = reports
+    .flatMap(report => report.variables)
+    .filter(one => !['copied', 'rebuilt'].includes(outcomeOf(one))).length;
+  const took = useTook(op);
   return (
     <DialogBody
       title={words.t('Switch report')}
@@ -67,12 +68,25 @@ function Switched({ op, names, back, close }: ReportProps): React.ReactElement {
         }
         line={lost ? took : `${words.t('Same kernel, same notebook, same variables.')} ${took}`}
       />
-      <Moved variables={variables} />
+      <Moved reports={reports} close={close} />
       <Unread op={op} />
       <Figures op={op} />
       <p className="gs-small gs-muted">{words.t('This report is kept under Machine › History.')}</p>
     </DialogBody>
   );
+}
+
+/** `It took 3.6 s, expected 4 s.` Waiting for a cell was never part of what was expected. */
+function useTook(op: Operation): string {
+  const { words } = useGearshift();
+  const format = useFormat();
+  const [waited, expected] = [waitedSeconds(op), expectedSeconds(op)];
+  const t = format.duration(tookSeconds(op, Date.now()) - waited, true);
+  const took =
+    expected === null
+      ? words.t('It took {t}.', { t })
+      : words.t('It took {t}, expected {expected}.', { t, expected: format.duration(expected, true) });
+  return waited < 1 ? took : `${took} ${words.t('Before that it waited {t} for a cell.', { t: format.duration(waited, true) })}`;
 }
 
 function Verdict(props: { good: boolean; head: string; line: string }): React.ReactElement {
@@ -104,81 +118,6 @@ function Unread({ op }: { op: Operation }): React.ReactElement {
       ))}
     </>
   );
-}
-
-function Moved({ variables }: { variables: MovedVariable[] }): React.ReactElement | null {
-  const { words } = useGearshift();
-  const of = (kind: string): MovedVariable[] => variables.filter(one => verdictOf(one as never) === kind);
-  const [copied, rerun, left, cannot] = [of('copy'), of('rerun'), of('left_out'), of('cannot')];
-  if (!variables.length) {
-    return null;
-  }
-  return (
-    <div className="gs-card cut">
-      <table className="gs-table">
-        <thead>
-          <tr>
-            <th scope="col">{words.t('Result')}</th>
-            <th scope="col" className="gs-r">
-              {words.t('Variables')}
-            </th>
-            <th scope="col" className="gs-r">
-              {words.t('Size')}
-            </th>
-            <th scope="col">{words.t('Detail')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          <MovedRow rows={copied} tone="good" icon="ok" word={words.t('Copied')} detail={words.t('checked one by one')} />
-          <MovedRow rows={rerun} tone="info" icon="rerun" word={words.t('Run again')} />
-          <MovedRow rows={left} tone="idle" icon="ring" word={words.t('Left out')} />
-          <MovedRow rows={cannot} tone="warn" icon="none" word={words.t('Not moved')} />
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function MovedRow(props: {
-  rows: MovedVariable[];
-  tone: 'good' | 'info' | 'idle' | 'warn';
-  icon: 'ok' | 'rerun' | 'ring' | 'none';
-  word: string;
-  detail?: string;
-}): React.ReactElement | null {
-  const { words } = useGearshift();
-  const format = useFormat();
-  const { rows } = props;
-  if (!rows.length) {
-    return null;
-  }
-  const bytes = rows.reduce((sum, row) => sum + (row.bytes ?? 0), 0);
-  return (
-    <tr>
-      <th scope="row">
-        <StateWord tone={props.tone} icon={props.icon}>
-          {props.word}
-        </StateWord>
-      </th>
-      <td className="gs-r">{rows.length}</td>
-      <td className="gs-r">{bytes ? format.bytes(bytes) : '–'}</td>
-      <td className="sub">
-        {props.detail ??
-          rows.map(row => (
-            <div key={row.name}>
-              <code>{row.name}</code>{' '}
-              {[pick(words.language, row.why, row.why_zh), pick(words.language, row.rebuild, row.rebuild_zh)]
-                .filter(Boolean)
-                .join('; ')}
-            </div>
-          ))}
-      </td>
-    </tr>
-  );
-}
-
-function pick(language: 'en' | 'zh', en: string | null, zh: string | null): string | null {
-  return language === 'zh' ? (zh ?? en) : en;
 }
 
 function Figures({ op }: { op: Operation }): React.ReactElement {

@@ -6,7 +6,7 @@ import type { Operation, Step } from '../../api/records.js';
 import type { Words } from '../../i18n.js';
 import { Icon, type IconName } from '../../icons.js';
 import { secondsOf } from '../../models/operations.js';
-import { useFormat, useGearshift, useNow } from '../context.js';
+import { useFormat, useGearshift, useNow, type Format } from '../context.js';
 import { stepWord } from '../words.js';
 import type { Names } from './names.js';
 
@@ -46,14 +46,28 @@ function StepLine({ op, step, names }: { op: Operation; step: Step; names: Names
   const phase = phaseOf(op, step);
   const word = stepWord(words, op, step.name, step.state === 'undoing' ? 'todo' : phase, names);
   const seconds = secondsOf(step, now);
+  const about = op.direction === 'forward' ? op.expected?.[step.name] : undefined;
   return (
     <Line
       phase={phase}
       word={step.state === 'undoing' ? words.t('Going back: {step}', { step: word }) : word}
       note={errorOf(step, words.language)}
-      time={seconds === null ? '' : format.duration(seconds, true)}
+      time={timeOf(words, format, phase, seconds, about)}
     />
   );
+}
+
+/** What it took; while it is at work also what it was expected to take, before that only the latter. */
+function timeOf({ t }: Words, format: Format, phase: Phase, seconds: number | null, about: number | undefined): string {
+  if (about !== undefined && about >= 1 && phase === 'todo') {
+    return t('about {t}', { t: format.duration(about) });
+  }
+  if (seconds === null) {
+    return '';
+  }
+  return about !== undefined && about >= 1 && phase === 'now'
+    ? t('{t} of about {total}', { t: format.duration(seconds), total: format.duration(about) })
+    : format.duration(seconds, true);
 }
 
 function Line(props: { phase: Phase; word: string; note: string | null; time: string }): React.ReactElement {

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import type { ApiError } from '../../api/errors.js';
 import { goBack } from '../../models/goback.js';
-import { cameFrom } from '../../models/operations.js';
+import { cameFrom, expectedSeconds } from '../../models/operations.js';
 import { SwitchFlow } from '../../models/switchflow.js';
 import { useGearshift, useSignal, useStore } from '../context.js';
 import { CancelButton, DialogBody, type DialogProps } from '../dialog.js';
@@ -30,8 +30,7 @@ export function SwitchDialog({ close, args }: DialogProps & { args: SwitchArgs }
       new SwitchFlow(
         {
           client,
-          language: words.language,
-          renewed: words.t('Plan updated: the figures were read again.'),
+          words,
           began: operation => store.operation(operation)
         },
         args
@@ -86,7 +85,7 @@ function OperationStage({ id, flow, close }: { id: string; flow: SwitchFlow; clo
       setGoingBack(true);
       void goBack(client, store, op.id).finally(() => setGoingBack(false));
     };
-    const expected = flow.planned?.seconds ?? null;
+    const expected = expectedSeconds(op) ?? flow.planned?.seconds ?? null;
     return <Progress op={op} names={names} expected={expected} close={close} goBack={turn} goingBack={goingBack} />;
   }
   const back = flow.planned?.from ?? cameFrom(op, operations ?? []);
