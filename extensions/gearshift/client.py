@@ -146,18 +146,18 @@ class Client:
 
     # -- idle time
 
-    def named(self, workspace: str) -> str:
-        """`owner/name` for a name that may be one of the caller's own."""
-        return workspace if "/" in workspace else f"{self.me()['name']}/{workspace}"
-
     def idle(self, workspace: str) -> dict[str, Any]:
         """What it is busy with, and what happens when nobody uses it."""
         return self._object("GET", f"workspaces/{_path(workspace)}/idle")
 
-    def choose_idle(self, workspace: str, choice: Mapping[str, Any] | None) -> dict[str, Any]:
-        """`{action, after_hours}`, or None for the deployment's own again."""
-        path = f"workspaces/{_path(workspace)}/idle"
-        return self._object("DELETE", path) if choice is None else self._object("PUT", path, json=choice)
+    def choose_idle(self, workspace: str, action: str, after_hours: float) -> dict[str, Any]:
+        """What happens then, within the deployment's bounds."""
+        body = {"action": action, "after_hours": after_hours}
+        return self._object("PUT", f"workspaces/{_path(workspace)}/idle", json=body)
+
+    def unchoose_idle(self, workspace: str) -> dict[str, Any]:
+        """As the deployment says, again."""
+        return self._object("DELETE", f"workspaces/{_path(workspace)}/idle")
 
     def keep(self, workspace: str, hours: float = 1.0) -> dict[str, Any]:
         """So much longer than it would be kept."""

@@ -21,6 +21,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "confirm": (PLAN, Caps(1, 1)),
     "send_bundle": (b"x",),
     "resize_disk": ("d", 1),
+    "choose_idle": ("a/w", "stop", 1.0),
     "share_disk": ("d", "bob", "ro"),
 }
 COMPOSED = {"wait", "do"}

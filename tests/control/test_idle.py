@@ -267,7 +267,6 @@ async def test_who_may_see_and_change_it(control: Control, alice: Person, bob: P
         ("DELETE", IDLE, None),
         ("POST", f"{IDLE}/keep", {"hours": 1}),
         ("PUT", f"{IDLE}/end", {"action": "stop"}),
-        ("DELETE", f"{IDLE}/end", None),
     ]
     inside = control.workspace_token("alice", "work")
     browser = control.browser("alice")

@@ -30,3 +30,8 @@ def connected(run: Callable[[Client, argparse.Namespace], int]) -> Callable[[arg
             return run(made, given)
 
     return connect
+
+
+def owned(client: Client, name: str) -> str:
+    """`owner/name` of a workspace; a name alone is one of the caller's own."""
+    return name if "/" in name else f"{client.me()['name']}/{name}"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gearshift.cli.confirming import add_caps, do
-from gearshift.cli.connection import connected
+from gearshift.cli.connection import connected, owned
 from gearshift.cli.printing import ended
 from gearshift.cli.trouble import Refused
 from gearshift.client import Client
@@ -51,29 +51,29 @@ def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _idle(client: Client, given: argparse.Namespace) -> int:
-    workspace = client.named(given.name)
+    workspace = owned(client, given.name)
     if given.default:
-        return _say(client.choose_idle(workspace, None))
+        return _say(client.unchoose_idle(workspace))
     if (given.action is None) != (given.after_hours is None):
         raise Refused("--action and --after-hours belong together: give both or none.")
     if given.action is None:
         return _say(client.idle(workspace))
-    return _say(client.choose_idle(workspace, {"action": given.action, "after_hours": given.after_hours}))
+    return _say(client.choose_idle(workspace, given.action, given.after_hours))
 
 
 def _keep(client: Client, given: argparse.Namespace) -> int:
-    return _say(client.keep(client.named(given.name), given.hours))
+    return _say(client.keep(owned(client, given.name), given.hours))
 
 
 def _when_done(client: Client, given: argparse.Namespace) -> int:
     at = None
     if given.in_minutes is not None:
         at = to_iso(datetime.now(UTC) + timedelta(minutes=given.in_minutes))
-    return _say(client.end_of_work(client.named(given.name), given.action, at))
+    return _say(client.end_of_work(owned(client, given.name), given.action, at))
 
 
 def _back(client: Client, given: argparse.Namespace) -> int:
-    workspace = client.named(given.name)
+    workspace = owned(client, given.name)
     before = client.idle(workspace)["before"]
     if before is None:
         raise Refused(f"{given.name} was on no other machine before.", status=1)

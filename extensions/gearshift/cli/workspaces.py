@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from gearshift.cli.confirming import add_caps, do
-from gearshift.cli.connection import connected
+from gearshift.cli.connection import connected, owned
 from gearshift.cli.printing import ended, price, table
 from gearshift.client import Client
 from gearshift.model.workspace import Workspace
@@ -94,13 +94,13 @@ def _start(client: Client, given: argparse.Namespace) -> int:
 
 
 def _stop(client: Client, given: argparse.Namespace) -> int:
-    ended(do(client, given, "stop", workspace=client.named(given.name)))
+    ended(do(client, given, "stop", workspace=owned(client, given.name)))
     print(f"{given.name} is stopped. Nothing is charged.")
     return 0
 
 
 def _switch(client: Client, given: argparse.Namespace) -> int:
-    body: dict[str, Any] = {"workspace": client.named(given.name), "machine": given.machine}
+    body: dict[str, Any] = {"workspace": owned(client, given.name), "machine": given.machine}
     if given.image:
         body["image"] = given.image
     if given.leave_out:

@@ -19,7 +19,6 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ("DELETE", "workspaces/*/*/idle"),
     ("POST", "workspaces/*/*/idle/keep"),
     ("PUT", "workspaces/*/*/idle/end"),
-    ("DELETE", "workspaces/*/*/idle/end"),
     ("POST", "workspaces/*/*/disks"),
     ("DELETE", "workspaces/*/*/disks/*"),
     ("POST", "workspaces/*/*/datasets"),

@@ -64,16 +64,8 @@ async def set_end(
     actor: Actor = Depends(may.propose),
     ctx: Context = Depends(context),
 ) -> Shown:
-    """Once: what happens when the work that runs has ended, or at an instant; asked again it moves."""
+    """Once: what happens when the work that runs has ended, or at an instant; asked again it moves, `keep` ends it."""
     return _with(ctx, actor, owner, name, lambda session, row: idle.set_end(ctx, session, row, asked))
-
-
-@router.delete("/end")
-async def call_off_end(
-    owner: str, name: str, actor: Actor = Depends(may.propose), ctx: Context = Depends(context)
-) -> Shown:
-    """Nothing but the idle rule holds again."""
-    return _with(ctx, actor, owner, name, lambda session, row: idle.set_end(ctx, session, row, None))
 
 
 def _with(

@@ -189,10 +189,10 @@ def keep(ctx: Context, session: Session, row: WorkspaceRow, hours: float) -> Sho
     return tell(ctx, session, row)
 
 
-def set_end(ctx: Context, session: Session, row: WorkspaceRow, asked: End | None) -> Shown:
-    """What is to happen at the end of work; None or `keep` calls it off. Asking again moves it."""
+def set_end(ctx: Context, session: Session, row: WorkspaceRow, asked: End) -> Shown:
+    """What is to happen at the end of work; `keep` calls it off. Asking again moves it."""
     idle, now = row_of(session, row), ctx.clock.now()
-    if asked is not None and asked.action is not IdleAction.KEEP:
+    if asked.action is not IdleAction.KEEP:
         check_ready(row)
         _check_end(ctx, row, asked, now)
         end = EndOfWork(action=asked.action, set_at=now, at=asked.at)
