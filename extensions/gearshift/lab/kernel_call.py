@@ -20,6 +20,7 @@ from jupyter_client.session import Session
 
 INTERRUPT_GRACE_S = 10.0
 _POLL_S = 0.05
+_LEAST_S = 0.1
 _LOOK_S = 0.5
 
 
@@ -65,6 +66,20 @@ async def until_idle(manager: Any, seconds: float) -> None:
     while manager.execution_state == "busy":
         if time.monotonic() > deadline:
             raise KernelError("busy", f"a cell was still running after {seconds:g} s")
+        await asyncio.sleep(_POLL_S)
+
+
+def left_until(end: float) -> float:
+    """The seconds until a moment of the steady clock: never none, so that what is ready at once is still taken."""
+    return max(end - time.monotonic(), _LEAST_S)
+
+
+async def started_again(manager: Any, pid: int | None, seconds: float) -> None:
+    """Returns when Jupyter has put another kernel in the place of one that died; KernelError(`dead`) past the deadline."""
+    deadline = time.monotonic() + seconds
+    while getattr(manager.provisioner, "pid", None) in (None, pid) or not await manager.is_alive():
+        if time.monotonic() > deadline:
+            raise KernelError("dead", "the kernel died and was not started again")
         await asyncio.sleep(_POLL_S)
 
 

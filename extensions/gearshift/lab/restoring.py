@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from gearshift.lab import kept, manifest
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate
-from gearshift.lab.kernel_call import KernelError, ask
+from gearshift.lab.kernel_call import KernelError, ask, left_until, started_again
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
+from gearshift.model.errors import fail
 
 LOAD_S = 600.0
 RERUN_SHARE = 0.8
 """How much of the time cells that run again may take: what was copied is kept whatever becomes of them."""
+AGAIN_S = 20.0
+"""How long Jupyter may take to notice a dead kernel and to start another."""
 TOGETHER = 4
 """Kernels that are started and loaded at the same time."""
 
@@ -25,6 +30,8 @@ class Restorer:
     def __init__(self, server: Any, environment: LabEnvironment, gate: Gate) -> None:
         self._server, self._environment, self._gate = server, environment, gate
         self._running: dict[str, asyncio.Task[dict[str, Any]]] = {}
+        self._at_work: set[str] = set()
+        """The notebooks whose kernels are being given their variables."""
         self.done: str | None = None
 
     async def restore(
@@ -35,11 +42,17 @@ class Restorer:
         `state` is what was saved under another operation than this one; with `check` every byte of it is verified
         before anything is touched.
         """
+        end = time.monotonic() + seconds
         task = self._running.get(operation)
         if task is None or (task.done() and task.exception() is not None):
             work = self._restore(operation, seconds, state or operation, check)
             task = self._running[operation] = asyncio.create_task(work)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.wait_for(asyncio.shield(task), left_until(end))
+        except TimeoutError as error:
+            late = ", ".join(sorted(self._at_work)) or "its kernels"
+            cause = f"{late}: not there again within {seconds:g} s"
+            raise fail("restore_failed", machine="this machine", cause=cause) from error
 
     async def _restore(self, operation: str, seconds: float, state: str, check: bool) -> dict[str, Any]:
         started = time.perf_counter()
@@ -57,7 +70,8 @@ class Restorer:
                 "bytes": sum(r.get("bytes") or 0 for r in reports),
                 "kernels": list(reports),
             }
-            manifest.write_json(folder / "restore.json", report)
+            with suppress(OSError):  # the report is answered all the same
+                manifest.write_json(folder / "restore.json", report)
             self.done = operation
         return report
 
@@ -73,7 +87,7 @@ class Restorer:
             "variables": [],
             "error": None,
         }
-        async with turns:
+        async with turns, self._working(path or kernel.id):
             try:
                 manager = await self._start(kernel, sessions)
                 if kernel.file is None:
@@ -86,10 +100,29 @@ class Restorer:
                     "rerun": kernel.rerun,
                     "rerun_seconds": seconds * RERUN_SHARE,
                 }
-                report = await ask(manager, what, self._folder, seconds)
+                report = await self._load(manager, what, seconds)
             except KernelError as error:
                 return {**found, "status": "failed", "error": {"code": error.code, "text": error.text}}
         return {**found, **report, "status": "restored"}
+
+    async def _load(self, manager: Any, what: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """A kernel that is killed meanwhile is started again by Jupyter, and asked once more."""
+        pid = manager.provisioner.pid
+        try:
+            return await ask(manager, what, self._folder, seconds)
+        except KernelError as error:
+            if error.code != "dead":
+                raise
+        await started_again(manager, pid, AGAIN_S)
+        return await ask(manager, what, self._folder, seconds)
+
+    @asynccontextmanager
+    async def _working(self, notebook: str) -> AsyncIterator[None]:
+        self._at_work.add(notebook)
+        try:
+            yield
+        finally:
+            self._at_work.discard(notebook)
 
     async def _start(self, kernel: SavedKernel, sessions: list[SavedSession]) -> Any:
         """The kernel under its old id, each of its sessions under its own; what is there already is left alone."""

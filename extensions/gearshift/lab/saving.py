@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,16 +12,18 @@ from typing import Any, Literal
 
 from gearshift.lab import disk_rate, kept, manifest
 from gearshift.lab.environment import LabEnvironment
-from gearshift.lab.kernel_call import KernelError, ask, check_kind, interrupt, until_idle
+from gearshift.lab.kernel_call import KernelError, ask, check_kind, interrupt, left_until, until_idle
 from gearshift.lab.manifest import Manifest, SavedKernel, SavedSession
 from gearshift.lab.metrics import Sampler
-from gearshift.model.errors import fail
+from gearshift.model.errors import GearshiftError, fail
 
 Busy = Literal["wait", "interrupt", "leave"]
 Names = tuple[str, ...] | Mapping[str, tuple[str, ...]]
 """Names for all kernels, or by a kernel's id."""
 PLAN_S = 20.0
 DAY_S = 24 * 3600.0
+SILENT = ("busy", "late")
+"""What a kernel is that gave no answer in time: who chose not to wait for cells does not wait for it either."""
 SAVE_S = 600.0
 """Control's own deadline is shorter and closes the connection, which ends the save."""
 
@@ -77,12 +80,20 @@ class Saver:
         return {"ram_bytes": sample["memory_bytes"], "device_bytes": sum(on_chips)}
 
     async def save(self, request: SaveRequest) -> dict[str, Any]:
-        """All kernels at once. Raises `save_failed` when one that should have been saved was not."""
-        started = time.perf_counter()
+        """All kernels at once. Raises `save_failed` when one that should have been saved was not, and then keeps nothing."""
         folder = manifest.folder_of(self._environment.state_dir, request.operation)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        kept_s = self._environment.keep_days * DAY_S
-        manifest.forget_old(self._environment.state_dir, request.operation, kept_s=kept_s)
+        try:
+            return await self._save(request, folder)
+        except OSError as error:  # a disk that is full or read-only, below us or below a kernel
+            shutil.rmtree(folder, ignore_errors=True)
+            raise fail("save_failed", cause=f"kernel state cannot be written: {error.strerror}") from error
+        except GearshiftError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    async def _save(self, request: SaveRequest, folder: Path) -> dict[str, Any]:
+        started = time.perf_counter()
+        self._make_room(folder)
         sessions = await self._sessions()
         ids = self._kernels.list_kernel_ids()
         reports = await asyncio.gather(*(self._save_one(one, folder, request, sessions) for one in ids))
@@ -99,6 +110,12 @@ class Saver:
         }
         manifest.write_json(folder / "save.json", report)
         return report
+
+    def _make_room(self, folder: Path) -> None:
+        """The folder of this save, and what is kept long enough gone."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        kept_s = self._environment.keep_days * DAY_S
+        manifest.forget_old(self._environment.state_dir, folder.name, kept_s=kept_s)
 
     def _write_list(
         self,
@@ -156,20 +173,21 @@ class Saver:
             "error": None,
         }
         file = kept.file_name(kernel_id)
+        end = time.monotonic() + request.seconds
         try:
             if not await manager.is_alive():
                 raise KernelError("dead", "the kernel is not running")
             check_kind(manager)
-            found["waited_seconds"] = await _settle(manager, request)
+            found["waited_seconds"] = await _settle(manager, request.busy, end)
             what = {
                 "do": "save",
                 "path": str(folder / file),
                 "key_folder": str(self._environment.state_dir),
                 "leave_out": list(of_kernel(request.leave_out, kernel_id)),
             }
-            report = await ask(manager, what, self._folder, request.seconds)
+            report = await ask(manager, what, self._folder, left_until(end))
         except KernelError as error:
-            status = "left" if error.code == "left" else error.code
+            status = "left" if error.code in SILENT and request.busy != "wait" else error.code
             return {**found, "status": status, "error": {"code": error.code, "text": error.text}}
         return {**found, **report, "file": file}
 
@@ -178,17 +196,14 @@ class Saver:
         return Path(self._server.runtime_dir)
 
 
-async def _settle(manager: Any, request: SaveRequest) -> float:
+async def _settle(manager: Any, busy: Busy, end: float) -> float:
     """A busy kernel as was chosen before; the seconds that took."""
     started = time.perf_counter()
     if manager.execution_state != "busy":
         return 0.0
-    if request.busy == "leave":
+    if busy == "leave":
         raise KernelError("left", "a cell is running; its variables are left behind as chosen")
-    if request.busy == "interrupt":
-        await interrupt(manager, request.seconds)
-    else:
-        await until_idle(manager, request.seconds)
+    await (interrupt if busy == "interrupt" else until_idle)(manager, left_until(end))
     return time.perf_counter() - started
 
 

@@ -130,6 +130,11 @@ class LabServer:
     def state_dir(self) -> Path:
         return self._folders.state
 
+    @property
+    def work_dir(self) -> Path:
+        """Where notebooks are, and kernels run."""
+        return self._folders.work
+
     def end(self) -> None:
         """Kill the whole group: what a switch does to the old server once the new one is verified."""
         if self._process.poll() is None:
