@@ -93,7 +93,18 @@ async def test_C35_the_job_names_node_rank_exit_code_and_last_lines_of_the_first
     assert (failed["state"], failed["reason"]) == ("failed", "user_error")
     assert (first["node"], first["rank"], first["exit_code"]) == (1, 3, 7)
     assert "boom" in first["lines"]
+    assert first["diagnosis"] is None
     assert [rank["state"] for rank in failed["ranks"]] == ["stopped", "stopped", "stopped", "failed"]
+
+
+async def test_a_failure_that_is_known_says_its_cause_and_what_helps(jobs: Jobs, alice: Person) -> None:
+    jobs.home_of(alice)
+    id = await jobs.submit(alice, "open('data/train.bin')")
+    failed = await jobs.until(alice, id, *ENDED)
+    known = failed["first_failure"]["diagnosis"]
+    assert known["id"] == "file_missing"
+    assert "does not exist where the ranks run" in known["cause"]["en"]
+    assert "已挂载" in known["remedy"]["zh"]
 
 
 async def test_cancel_ends_every_process_and_closes_the_interval(

@@ -79,6 +79,25 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
+def failures_page() -> str:
+    from gearshift.diagnosis import patterns
+
+    seen = {log.stem for log in (ROOT / "tests/train/logs").glob("*.log")}
+    lines = [
+        "# Failures that are recognised",
+        "",
+        "What a job's widget says when a rank failed with these words; *provoked* ones were made to happen on a CPU box",
+        "(`tests/train/provoke.py`), *reported* ones are told from public reports. Everything else stays unknown.",
+        "",
+        "| failure | evidence | cause | what helps |",
+        "|---|---|---|---|",
+    ]
+    for known in sorted((pattern.diagnosis for pattern in patterns()), key=lambda known: known.id):
+        evidence = "provoked" if known.id in seen else "reported"
+        lines.append(f"| `{known.id}` | {evidence} | {cell(known.cause.en)} | {cell(known.remedy.en)} |")
+    return "\n".join(lines) + "\n"
+
+
 def subcommands(parser: Any, name: str) -> Iterator[tuple[str, Any]]:
     parser.prog = name
     yield name, parser
@@ -98,6 +117,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "deployment.md": deployment_page,
     REFERENCE / "rest.md": rest_page,
     REFERENCE / "cli.md": cli_page,
+    REFERENCE / "failures.md": failures_page,
 }
 WRITERS = [["extensions/jupyterlab-gearshift/scripts/records.py"]]
 """Scripts that write files of their own and take `--check`."""

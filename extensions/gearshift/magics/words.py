@@ -69,9 +69,16 @@ def facts(job: Mapping[str, Any], symbol: str) -> list[Fact]:
     if last.get("step") is not None:
         figures = ", ".join(f"{name} {value:g}" for name, value in last.items() if _is_figure(name, value))
         found.append(("step", f"{last['step']}" + (f" ({figures})" if figures else "")))
+    found += advice(job)
     if job.get("note"):
         found.append(("note", job["note"]))
     return found
+
+
+def advice(job: Mapping[str, Any]) -> list[Fact]:
+    """What a failure that is known by its words means, and what helps."""
+    known = (job.get("first_failure") or {}).get("diagnosis")
+    return [("cause", known["cause"]["en"]), ("helps", known["remedy"]["en"])] if known else []
 
 
 def plain(job: Mapping[str, Any], symbol: str) -> str:

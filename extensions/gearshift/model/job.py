@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gearshift.model.machine import Plan
-from gearshift.model.record import Input, Instant, Record
+from gearshift.model.record import Input, Instant, Record, Text
 from gearshift.model.workspace import DiskMount
 
 
@@ -135,6 +135,14 @@ class RankStatus(Record):
     device: str | None = None
 
 
+class Diagnosis(Record):
+    """A failure that is known by its words: what happened and what helps."""
+
+    id: str
+    cause: Text
+    remedy: Text
+
+
 class FirstFailure(Record):
     """The rank that failed first: all later ones failed because of it."""
 
@@ -144,6 +152,7 @@ class FirstFailure(Record):
     signal: int | None = None
     message: str = ""
     lines: tuple[str, ...] = ()
+    diagnosis: Diagnosis | None = None
     at: Instant
 
 

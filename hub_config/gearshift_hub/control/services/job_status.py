@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from gearshift.diagnosis import diagnose
 from gearshift.model.job import EndReason, FirstFailure, JobSpec, RankState, RankStatus
 from gearshift.model.record import Instant, Record
 from pydantic import Field, ValidationError
@@ -91,8 +92,15 @@ def failure(said: Said | None) -> FirstFailure | None:
         signal=first.signal,
         message=first.message[:TEXT_CHARS],
         lines=tuple(line[:LINE_CHARS] for line in lines[-LINES:]),
+        diagnosis=diagnose(*_last_words(first), first.signal, reason_of(said)),
         at=first.at,
     )
+
+
+def _last_words(first: SaidFailure) -> tuple[str, tuple[str, ...]]:
+    """The error, and the lines around it: a traceback names the error's type, the log what came before."""
+    lines = (*first.last_lines, *first.traceback.splitlines())
+    return first.message[:TEXT_CHARS], lines[-LINES:]
 
 
 def _rank(

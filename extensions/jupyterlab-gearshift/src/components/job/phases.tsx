@@ -137,10 +137,22 @@ export function Failed({ job, view, choose }: PhaseProps): React.ReactElement {
       <Note tone="bad" icon="fail" more={why(job, words.t)}>
         {failureSentence(job, words)}
       </Note>
+      <Advice job={job} />
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
       <Log rank={view.rank} text={view.log || (own ? last.join('\n') : '')} failed live={false} />
     </>
   );
+}
+
+/** A failure that is known by its words: its cause and what helps. What is not known stays unsaid. */
+function Advice({ job }: { job: Job }): React.ReactElement | null {
+  const { words } = useGearshift();
+  const known = job.first_failure?.diagnosis;
+  return known ? (
+    <Note icon="info" more={`${words.t('What helps')}: ${known.remedy[words.language]}`}>
+      {`${words.t('Likely cause')}: ${known.cause[words.language]}`}
+    </Note>
+  ) : null;
 }
 
 type T = (text: string, values?: Record<string, string | number>) => string;
