@@ -11,7 +11,6 @@ from gearshift.lab.machine import MachineNow, Size
 from gearshift.model.launch import DOOR_KEY_ENV
 from gearshift.state.kernel import signing_key
 
-
 KEEP_DAYS = 7.0
 
 
@@ -35,6 +34,11 @@ class LabEnvironment:
     state_key: bytes = field(repr=False)
     door_key: str = field(repr=False)
     """What control shows when it calls; empty outside a hub."""
+
+    @property
+    def machine(self) -> str | None:
+        """The machine as of now."""
+        return self.now.size.machine
 
 
 def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
