@@ -88,6 +88,31 @@ async def test_cells_that_run_again_are_agreed_to_by_name_and_their_seconds_are_
     assert control.servers.reruns[operation["id"]] == {"k1": ["loader"]}, "what is copied needs no cell"
 
 
+async def test_what_stood_midway_is_lost_and_cells_that_reach_outside_are_not_suggested(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    rows = {
+        "stepper": {"verdict": "cannot_move", "code": "generator", "cells": [2]},
+        "conn": {
+            "verdict": "cannot_move",
+            "code": "connection",
+            "cells": [3],
+            "caution": "it reaches outside",
+        },
+        "loader": {"verdict": "rerun", "cells": [4], "seconds": 1.0},
+        "orphan": {"verdict": "cannot_move", "code": "lock", "cells": []},
+        "copied": {"verdict": "copy", "cells": [5], "bytes": 1},
+    }
+    control.servers.told = [{"name": name, "type": "t", **told} for name, told in rows.items()]
+    shown = await figures(alice, rerun="suggested")
+    told = {one["name"]: one for one in shown["kernels"][0]["variables"]}
+    assert [name for name, one in told.items() if one["lost"]] == ["stepper", "orphan"]
+    assert shown["rerun"] == {"k1": ["loader"]}
+    chosen = await figures(alice, rerun=["stepper", "conn", "orphan", "copied"])
+    assert chosen["rerun"] == {"k1": ["stepper", "conn"]}, "what a person wants to run again runs again"
+
+
 async def test_what_is_left_out_is_not_counted_and_stays_behind_in_its_own_kernel_only(
     control: Control, alice: Person
 ) -> None:

@@ -27,6 +27,8 @@ class FakeServers:
         self.bytes_per_second: float | None = None
         self.memory: dict[str, int | None] = {"ram_bytes": 10**9, "device_bytes": 0}
         self.executions = 1
+        self.told: list[dict[str, Any]] = []
+        """What a plan tells besides the variables that are there."""
         self.waited_seconds = 0.0
         """How long a save waits for a cell that runs."""
         self.failing: list[dict[str, Any]] = []
@@ -37,7 +39,7 @@ class FakeServers:
     async def plan(self, owner: str, name: str, port: int, *, probe: bool = False) -> dict[str, Any]:
         await self.faults.pass_by("plan")
         tree = self._tree(port)
-        variables = [_told(key, value) for key, value in tree.variables.items()]
+        variables = [*map(dict, self.told), *(_told(key, value) for key, value in tree.variables.items())]
         kernel = {"kernel_id": "k1", "path": "a.ipynb", "busy": False, "executions": self.executions}
         disk = {"save": self.bytes_per_second, "restore": self.bytes_per_second}
         return {

@@ -14,7 +14,36 @@ export interface Me {
   currency: string;
   currency_symbol?: string;
   language?: string;
-  idle_stop_after_hours?: number;
+}
+
+export type IdleAction = 'stop' | 'drop' | 'keep';
+
+/** What becomes of the workspace when nobody uses it. `next` happens at `acts_at`; both null while it is busy or kept. */
+export interface Idle {
+  action: IdleAction;
+  after_hours: number;
+  own: boolean;
+  bounds: {
+    actions: IdleAction[];
+    min_hours: number;
+    max_hours: number;
+    default_action: IdleAction;
+    default_hours: number;
+    stuck_hours: number;
+    warn_seconds: number;
+  };
+  busy: string[];
+  cause: 'idle' | 'stuck' | 'end_of_work' | null;
+  next: IdleAction | null;
+  acts_at: string | null;
+  warned: boolean;
+  /** The machine of a drop, where one would be cheaper. */
+  drop_to: string | null;
+  saves_per_hour_nano: number | null;
+  keep_until: string | null;
+  end: { action: IdleAction; set_at: string; at: string | null } | null;
+  /** The machine it was on before. */
+  before: string | null;
 }
 
 /** A machine with what is free now; the last fields compare it with where the workspace is. */
@@ -74,6 +103,10 @@ export interface Variable {
   caution?: string | null;
   caution_zh?: string | null;
   cells?: number[];
+  /** No cell brings it back as it was: losing it needs a consent. */
+  lost?: boolean;
+  /** Running its cells again is proposed. */
+  suggested?: boolean;
   /** The chips its memory lies on. */
   device?: string | null;
 }

@@ -47,7 +47,7 @@ export function totalBytes(rows: readonly Row[]): number {
 
 /** What no cell can rebuild: its loss must be agreed to. */
 export function lostOf(rows: readonly Row[]): Row[] {
-  return rows.filter(row => row.kind === 'cannot' && !row.cells?.length);
+  return rows.filter(row => row.lost);
 }
 
 export function isChosen(chosen: Chosen, row: Pick<Row, 'kernel' | 'name'>): boolean {

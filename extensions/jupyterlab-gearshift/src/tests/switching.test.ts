@@ -88,7 +88,7 @@ test('only the answer to the latest question counts', async () => {
 });
 
 function variable(name: string, verdict: string, bytes: number, cells: number[] = []): Variable {
-  return { name, verdict, bytes, type: 't', where: 'cpu', cells };
+  return { name, verdict, bytes, type: 't', where: 'cpu', cells, lost: verdict === 'cannot_move' && !cells.length };
 }
 
 function figures(variables: Variable[], more: object = {}): SwitchFigures {

@@ -16,6 +16,9 @@ from gearshift_hub.control.services.timings import Burden, number
 SUGGESTED = "suggested"
 """Run again whatever its cells make, and only those cells that do nothing else as far as can be seen."""
 
+STOPPED_MIDWAY = frozenset({"generator", "coroutine", "frame"})
+"""Reasons of what a cell can make anew, but never where it stood."""
+
 Names = dict[str, list[str]] | list[str]
 """Names by kernel, or names for every kernel."""
 
@@ -33,18 +36,28 @@ def names(body: Mapping[str, Any], field: str) -> Names:
 
 def rerun(body: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]], left: Names) -> dict[str, list[str]]:
     """By kernel, the names whose cells run again; none unless asked for: cells may do more than bind a name."""
-    suggested = body.get("rerun") == SUGGESTED
-    asked = {} if suggested else names(body, "rerun")
+    is_suggestion = body.get("rerun") == SUGGESTED
+    asked = {} if is_suggestion else names(body, "rerun")
     chosen: dict[str, list[str]] = {}
     for kernel in kernels:
         wanted = of_kernel(asked, kernel)
         out = of_kernel(left, kernel)
         for one in variables(kernel):
-            can = bool(one.get("cells")) and one.get("verdict") in ("rerun", "cannot_move")
-            is_wanted = not one.get("caution") if suggested else one.get("name") in wanted
-            if can and is_wanted and one.get("name") not in out:
+            is_wanted = one["suggested"] if is_suggestion else one.get("name") in wanted
+            if is_wanted and one.get("cells") and not _moves(one) and one.get("name") not in out:
                 chosen.setdefault(str(kernel["kernel_id"]), []).append(str(one["name"]))
     return chosen
+
+
+def judge(kernels: Sequence[Mapping[str, Any]]) -> None:
+    """Say of each variable whether it is `lost` for good, which needs a person's consent, and whether it is `suggested`
+    to run its cells again."""
+    for kernel in kernels:
+        for one in variables(kernel):
+            midway = str(one.get("code")) in STOPPED_MIDWAY
+            made = bool(one.get("cells")) and not midway
+            one["lost"] = one.get("verdict") == "cannot_move" and not made
+            one["suggested"] = not _moves(one) and made and not one.get("caution")
 
 
 def of_kernel(chosen: Names, kernel: Mapping[str, Any]) -> list[str]:
@@ -85,6 +98,10 @@ def fits(said: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
 def variables(kernel: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     told = kernel.get("variables")
     return (one for one in told if isinstance(one, dict)) if isinstance(told, list) else iter(())
+
+
+def _moves(one: Mapping[str, Any]) -> bool:
+    return one.get("verdict") not in ("rerun", "cannot_move")
 
 
 def _moving(kernel: Mapping[str, Any], left: Names) -> Iterator[dict[str, Any]]:

@@ -77,6 +77,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         await resize.check_room(ctx, target.row.tree, _machine(ctx, target.spec))
     said = {} if live else await ask_server(ctx, owner, name, target.row.port, probe=probe)
     kernels = list(said.get("kernels", ()))
+    burden.judge(kernels)
     again = burden.rerun(body, kernels, left)
     load = burden.carried(said, left, again)
     with ctx.db.transaction() as session:

@@ -95,7 +95,7 @@ function Choices({ row, again, toggle }: RowProps): React.ReactElement {
             <input type="radio" name={name} checked={again} onChange={toggle} />
             <span>
               {words.t('Leave it out, then run {cells} again after the switch', { cells })}{' '}
-              {!row.caution && <span className="gs-tag">{words.t('suggested')}</span>}
+              {row.suggested && <span className="gs-tag">{words.t('suggested')}</span>}
             </span>
           </label>
           <label className="gs-check">
