@@ -4,6 +4,8 @@ import type { Request } from '../request.js';
 import type {
   Catalog,
   Costs,
+  Idle,
+  IdleAction,
   Integrity,
   LedgerLine,
   LogPage,
@@ -50,6 +52,31 @@ export class Client {
 
   switchTimes(): Promise<SwitchTime[]> {
     return this._request(`${this._here}/switch-times`);
+  }
+
+  idle(): Promise<Idle> {
+    return this._request(`${this._here}/idle`);
+  }
+
+  chooseIdle(action: IdleAction, after_hours: number): Promise<Idle> {
+    return this._request(`${this._here}/idle`, { method: 'PUT', body: { action, after_hours } });
+  }
+
+  unchooseIdle(): Promise<Idle> {
+    return this._request(`${this._here}/idle`, { method: 'DELETE' });
+  }
+
+  keep(hours: number): Promise<Idle> {
+    return this._request(`${this._here}/idle/keep`, { method: 'POST', body: { hours } });
+  }
+
+  endOfWork(action: IdleAction, at: string | null): Promise<Idle> {
+    return this._request(`${this._here}/idle/end`, { method: 'PUT', body: { action, at } });
+  }
+
+  /** Tell our server that a person is here. */
+  used(): Promise<unknown> {
+    return this._request('used', { method: 'POST' });
   }
 
   metrics(): Promise<Metrics> {

@@ -31,6 +31,8 @@ export function reasonWord({ t }: Words, reason: string | null): string {
   const known: Record<string, string> = {
     asked: t('as asked'),
     idle: t('idle'),
+    stuck: t('busy for long without computing'),
+    end_of_work: t('at the end of its work'),
     balance: t('the balance was used up'),
     cost_cap: t('the cost cap was reached'),
     shutdown: t('Gearshift was shut down'),

@@ -2,7 +2,7 @@
 
 import { Signal, type ISignal } from '@lumino/signaling';
 
-import type { Catalog, Costs, Me, Metrics } from '../api/answers.js';
+import type { Catalog, Costs, Idle, Me, Metrics } from '../api/answers.js';
 import type { Client } from '../api/client.js';
 import { asApiError, type ApiError } from '../api/errors.js';
 import type { DatasetStatus, Disk, Job, Operation, Workspace } from '../api/records.js';
@@ -19,6 +19,7 @@ export interface Parts {
   datasets: DatasetStatus[];
   jobs: Job[];
   costs: Costs;
+  idle: Idle;
   /** The operations of this workspace, newest first. */
   operations: Operation[];
 }
@@ -30,7 +31,7 @@ export type State = { readonly [P in Part]: Loaded<Parts[P]> } & { readonly cont
 /** Which parts an event makes old. `operation.*` and `job.*` carry their record and are applied as they come. */
 const TOUCHED: ReadonlyArray<[RegExp, Part[]]> = [
   [/^workspace\./, ['me']],
-  [/^operation\.(done|failed)/, ['machine', 'operations', 'me', 'costs', 'catalog']],
+  [/^operation\.(done|failed)/, ['machine', 'operations', 'me', 'costs', 'catalog', 'idle']],
   [/^inventory/, ['catalog']],
   [/^disk\./, ['disks']],
   [/^dataset\./, ['datasets']],
@@ -54,6 +55,7 @@ export class Store {
       datasets: () => _client.datasets(),
       jobs: () => _client.jobs(),
       costs: () => _client.costs(),
+      idle: () => _client.idle(),
       operations: () => _client.operations()
     };
     this._loads = loads;
@@ -145,6 +147,8 @@ export class Store {
       this.operation(data as Operation);
     } else if (kind === 'workspace.state' && `${String(told['owner'])}/${String(told['name'])}` === this._client.workspace) {
       this._set('machine', arrived(data as Workspace, this._now()));
+    } else if (kind === 'idle') {
+      this._set('idle', arrived(data as Idle, this._now()));
     } else if (kind === 'balance' && me.value && typeof told['balance_nano'] === 'number') {
       this._set('me', arrived({ ...me.value, balance_nano: told['balance_nano'] }, this._now()));
     } else if (kind === 'inventory' && catalog.value) {
@@ -197,6 +201,7 @@ export class Store {
     datasets: EMPTY,
     jobs: EMPTY,
     costs: EMPTY,
+    idle: EMPTY,
     operations: EMPTY,
     contact: { state: 'connecting' }
   };

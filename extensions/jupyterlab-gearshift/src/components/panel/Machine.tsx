@@ -7,6 +7,7 @@ import type { Workspace } from '../../api/records.js';
 import { cameFrom, isSwitch } from '../../models/operations.js';
 import { Commands } from '../../tokens.js';
 import { useClosed, useFormat, useGearshift, useNow, usePart, useRun, useStore } from '../context.js';
+import { IdleLine } from '../idle/IdleLine.js';
 import { Button, Fetched, Link, Meter, Note } from '../parts.js';
 import { Spark } from '../spark.js';
 import { reasonWord } from '../words.js';
@@ -167,26 +168,25 @@ function Actions(): React.ReactElement {
         </Button>
       </div>
       <div className="gs-small gs-muted" style={{ marginTop: 8 }}>
-        {closed ?? <Before />}
+        {closed ?? <IdleLine />}
+        {closed === null && <Before />}
       </div>
     </>
   );
 }
 
-/** When it stops by itself, where it was before with the way back, and the reports that are kept. */
+/** Where it was before with the way back, and the reports that are kept. */
 function Before(): React.ReactElement {
   const { words } = useGearshift();
   const format = useFormat();
   const run = useRun();
   const title = useMachineTitle();
-  const hours = useStore(state => state.me.value?.idle_stop_after_hours);
   const operations = usePart('operations').value ?? [];
   const switches = operations.filter(op => isSwitch(op) && op.state !== 'running');
   const last = switches.find(op => op.state === 'done');
   const from = last && cameFrom(last, operations);
   return (
     <>
-      {hours ? words.t('Stops after {t} idle.', { t: format.duration(hours * 3600) }) : null}
       {last && from && (
         <div>
           {words.t('Before this: {machine}, until {time}.', {

@@ -1,0 +1,58 @@
+/** What a page says of idle time: one sentence for the state of now, ticking where it counts down. */
+
+import type { Idle, IdleAction } from '../api/answers.js';
+import type { Words } from '../i18n.js';
+
+export interface IdleFormat {
+  duration(seconds: number): string;
+  /** What a machine is called. */
+  title(id: string | null): string;
+}
+
+/** The one sentence; null where nothing will happen by itself. */
+export function idleSentence(idle: Idle, words: Words, format: IdleFormat, now: number): string | null {
+  if (idle.acts_at && idle.next) {
+    return soon(idle, words, format, Math.max(0, (Date.parse(idle.acts_at) - now) / 1000));
+  }
+  if (idle.end) {
+    return endSentence(idle, idle.end.action, words, format);
+  }
+  if (idle.action === 'keep' || !idle.after_hours) {
+    return null;
+  }
+  const t = format.duration(idle.after_hours * 3600);
+  const rule =
+    idle.action === 'drop' && idle.drop_to
+      ? words.t('Drops to {machine} after {t} idle.', { machine: format.title(idle.drop_to), t })
+      : words.t('Stops after {t} idle.', { t });
+  const reason = busyWords(idle, words);
+  return reason ? words.t('{rule} Not idle now: {reason}.', { rule, reason }) : rule;
+}
+
+function soon(idle: Idle, { t }: Words, format: IdleFormat, seconds: number): string {
+  const left = format.duration(seconds);
+  return idle.next === 'drop'
+    ? t('Drops to {machine} in {t} with its variables.', { machine: format.title(idle.drop_to), t: left })
+    : t('Stops in {t}. Kernel state is saved first.', { t: left });
+}
+
+/** What was asked for at the end of work. */
+export function endSentence(idle: Idle, action: IdleAction, { t }: Words, format: IdleFormat): string {
+  return action === 'drop'
+    ? t('When what runs has ended: drops to {machine}.', { machine: format.title(idle.drop_to) })
+    : t('When what runs has ended: stops.');
+}
+
+/** What it is busy with, as one list. */
+export function busyWords(idle: Idle, { t, language }: Words): string {
+  const known: Record<string, string> = {
+    kernel: t('a kernel is busy'),
+    terminal: t('a terminal runs something'),
+    job: t('a job runs'),
+    chip: t('the accelerator is used'),
+    cpu: t('the processor is used'),
+    page: t('a page is open'),
+    unknown: t('its server does not answer')
+  };
+  return idle.busy.map(one => known[one] ?? one).join(language === 'zh' ? '、' : ', ');
+}
