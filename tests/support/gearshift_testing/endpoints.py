@@ -11,6 +11,7 @@ from typing import Literal
 from fastapi.routing import APIRoute, iter_route_contexts
 from gearshift.lab import environment
 from gearshift.lab.allowed import ALLOWED
+from gearshift.lab.documents.setup import Documents
 from gearshift.lab.extension import own_routes
 from gearshift.lab.gate import Gate
 from gearshift.lab.proxy import ProxyHandler
@@ -69,7 +70,7 @@ def _control() -> Iterator[Endpoint]:
 def _lab() -> Iterator[Endpoint]:
     with tempfile.TemporaryDirectory() as folder:
         lab = environment.read({"GEARSHIFT_STATE_DIR": str(Path(folder) / "state")})
-        routes = own_routes("/", None, lab, Restorer(None, lab, Gate()))
+        routes = own_routes("/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab))
     for pattern, handler, _ in routes:
         if handler is ProxyHandler:
             continue

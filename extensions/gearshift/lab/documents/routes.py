@@ -1,0 +1,106 @@
+"""The routes by which a page has cells run, answers `input()`, and reaches the rooms of shared documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyter_core.utils import ensure_async
+from jupyter_server.base.zmqhandlers import WebSocketMixin
+from tornado.web import HTTPError
+
+from gearshift.lab.answering import Answering, signed_in
+from gearshift.lab.control_door import ControlDoor
+from gearshift.lab.documents.executor import Executor
+from gearshift.lab.gate import Gate
+from gearshift.model.errors import fail
+
+LARGEST_ORDER = 16 << 20
+
+
+class ExecuteHandler(Answering):
+    """POST {kernel_id, document_id, cells: [{id, code}]}: accepted at once; the document tells the rest."""
+
+    def initialize(self, executor: Executor, gate: Gate) -> None:
+        self.executor, self.gate = executor, gate
+
+    @signed_in
+    async def post(self) -> None:
+        await self.gate.passed()
+        body = self.body(LARGEST_ORDER)
+        cells = body.get("cells")
+        if not isinstance(cells, list) or not cells or not all(_is_cell(cell) for cell in cells):
+            raise fail("bad_request", field="cells", value=str(cells)[:80], allowed=["a list of {id, code}"])
+        orders = [(cell["id"], cell["code"]) for cell in cells]
+        self.executor.submit(_text(body, "kernel_id"), _text(body, "document_id"), orders)
+        self.set_status(202)
+        await self.finish({"accepted": len(orders)})
+
+
+class AnswerHandler(Answering):
+    """POST {kernel_id, question, value}: what a person typed."""
+
+    def initialize(self, executor: Executor) -> None:
+        self.executor = executor
+
+    @signed_in
+    async def post(self) -> None:
+        body = self.body()
+        self.executor.answer(_text(body, "kernel_id"), _text(body, "question"), _text(body, "value"))
+        self.set_status(204)
+        await self.finish()
+
+
+class StayHandler(ControlDoor):
+    """POST: the server is not stopped after all."""
+
+    def initialize(self, executor: Executor) -> None:
+        self.executor = executor
+
+    @signed_in
+    async def post(self) -> None:
+        await self.executor.stay()
+        self.set_status(204)
+        await self.finish()
+
+
+def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
+    """In the place of jupyter_server_ydoc's own: rooms are opened by us, refused while the server moves, and no other
+    site may connect. Made when the server starts: that package must not be imported before."""
+    from jupyter_server_ydoc.handlers import YDocWebSocketHandler  # noqa: PLC0415 - see above
+
+    class Room(YDocWebSocketHandler):  # type: ignore[misc]
+        def initialize(self, executor: Executor) -> None:
+            self._rooms = executor.rooms
+            given = next(
+                found[2] for found in self._rooms.extension.handlers if found[1] is YDocWebSocketHandler
+            )
+            super().initialize(**given)
+
+        def check_origin(self, origin: str | None = None) -> bool:
+            return bool(WebSocketMixin.check_origin(self, origin))
+
+        async def prepare(self) -> None:
+            if self._rooms.closed:
+                raise HTTPError(503, "the server moves")
+            await ensure_async(super().prepare())
+
+        async def open(self, room_id: str) -> None:
+            if self._rooms.path(self._room_id) is not None:
+                try:
+                    await self._rooms.open(self._room_id)
+                except Exception as error:  # said to the page by the handler, which tries again
+                    self.log.warning("%s was not opened: %r", self._room_id, error)
+            await super().open(room_id)
+
+    return (r"api/collaboration/room/(.*)", Room, {"executor": executor})
+
+
+def _is_cell(found: Any) -> bool:
+    return isinstance(found, dict) and isinstance(found.get("id"), str) and isinstance(found.get("code"), str)
+
+
+def _text(body: dict[str, Any], field: str) -> str:
+    value = body.get(field)
+    if not isinstance(value, str):
+        raise fail("bad_request", field=field, value=value, allowed=["a text"])
+    return value
