@@ -45,6 +45,8 @@ BAD: list[tuple[str, Any, str, list[str] | None]] = [
     ("colour", "red", "bad_request", None),
     ("env", {"A=B": "x"}, "bad_request", None),
     ("argv", ["a\0b"], "bad_request", None),
+    ("resume", "job-00000000", "unknown_job", None),
+    ("resume", "../job-1", "bad_request", None),
     ("disks", [{"disk": "team", "mode": "rw"}], "unknown_disk", []),
     ("datasets", ["coco"], "unknown_dataset", None),
 ]
@@ -198,6 +200,18 @@ async def test_somebody_elses_job_does_not_exist(
     assert (await bob.post("/plans", {"kind": "cancel_job", "job": id})).status_code == 404
     assert (await bob.get("/jobs")).json() == []
     assert (await root.get(f"/jobs/{id}")).status_code == 200
+
+
+async def test_only_an_ended_job_of_ones_own_with_a_checkpoint_is_resumed(
+    jobs: Jobs, alice: Person, bob: Person
+) -> None:
+    id = await jobs.submit(alice)
+    again = {**await jobs.spec(alice), "resume": id}
+    assert (await refused(alice, again))["code"] == "job_not_ended"
+    await alice.begin("cancel_job", job=id)
+    await jobs.until(alice, id, "cancelled")
+    assert (await refused(alice, again))["code"] == "no_checkpoint"
+    assert (await refused(bob, {**await jobs.spec(bob), "resume": id}))["code"] == "unknown_job"
 
 
 async def test_the_limit_of_jobs_counts_those_that_wait(jobs: Jobs, alice: Person) -> None:

@@ -68,3 +68,45 @@ def test_a_wrong_word_is_refused_with_status_2(command, words, said) -> None:  #
     done = command(*words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_spec_file_says_what_the_options_say(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    spec = (
+        'script = "train.py"\nname = "from a file"\nmachine = "sim-1"\nnodes = 2\nargv = ["--epochs", "9"]\n'
+    )
+    (tmp_path / "job.toml").write_text(spec)
+    done = command("run", "-f", *CAPS, "job.toml")
+    assert "rank 0 42 ['--epochs', '9']" in done.stdout, done.stderr
+    assert "from a file" in command("ls").stdout
+    (tmp_path / "job.toml").write_text(spec + "nodse = 4\n")
+    refused = command("run", *CAPS, "job.toml")
+    assert (refused.returncode, "nodse" in refused.stderr) == (2, True), refused.stderr
+
+
+def test_an_ended_job_is_resumed_from_its_newest_checkpoint(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "steps.py").write_text(
+        "import os, sys\nfrom pathlib import Path\nfrom gearshift.train import metrics\n"
+        "from gearshift.train.gang import checkpoints\n"
+        "root, before = Path(os.environ['GS_CKPT']), os.environ['GS_RESUME']\n"
+        "print('from', Path(before).name if before else 'nothing', flush=True)\n"
+        "whole = checkpoints.folder(root, 7 if not before else 9)\n"
+        "whole.mkdir()\n(whole / 'complete').touch()\n"
+        "metrics.log(step=7, checkpoint=7)\n"
+        "if not before:\n    raise SystemExit(3)\n"
+    )
+    failed = command("run", "--machine", "sim-1", "-f", *CAPS, "steps.py")
+    assert (failed.returncode, "from nothing" in failed.stdout) == (1, True), failed.stderr
+    id = failed.stdout.split()[1]
+    done = command("resume", id, "-f", *CAPS)
+    assert "from step-00000007" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
+    assert command("top").stdout == "nothing runs\n"
+
+
+def test_what_cannot_be_resumed_says_why(command) -> None:  # type: ignore[no-untyped-def]
+    done = command("run", "--machine", "sim-1", "-f", *CAPS, "train.py")
+    id = done.stdout.split()[1]
+    refused = command("resume", id, *CAPS)
+    assert refused.returncode == 2
+    assert f"Job '{id}' has no complete checkpoint" in refused.stderr
+    assert "no job 'job-00000000'" in command("resume", "job-00000000", *CAPS).stderr

@@ -73,6 +73,16 @@ _NAMES = {
     ),
     "unknown_workspace": ErrorKind(404, "There is no workspace {value!r}.", "没有工作区 {value!r}。"),
     "unknown_job": ErrorKind(404, "There is no job {value!r}.", "没有任务 {value!r}。"),
+    "job_not_ended": ErrorKind(
+        409,
+        "Job {value!r} is {state}: cancel it first, or wait for its end.",
+        "任务 {value!r} 的状态是 {state}：请先取消，或等它结束。",
+    ),
+    "no_checkpoint": ErrorKind(
+        409,
+        "Job {value!r} has no complete checkpoint: start it anew, and let it call gt.save_checkpoint().",
+        "任务 {value!r} 没有完整的检查点：请重新启动，并在代码里调用 gt.save_checkpoint()。",
+    ),
     "unknown_state": ErrorKind(
         404, "There is no kept state {value!r} of {workspace}.", "{workspace} 没有保留的状态 {value!r}。"
     ),

@@ -11,6 +11,8 @@ from gearshift.model.machine import Plan
 from gearshift.model.record import Input, Instant, Record, Text
 from gearshift.model.workspace import DiskMount
 
+JOB_ID = r"^job-[0-9a-f]{8,32}$"
+
 
 class Launch(StrEnum):
     """Who sets up the ranks: we set the environment, or torchrun or DeepSpeed do inside the node."""
@@ -41,6 +43,8 @@ class JobSpec(Input):
     deadline_seconds: Annotated[int, Field(ge=1)] | None = None
     budget_nano: Annotated[int, Field(ge=0)] | None = None
     workspace: str | None = None
+    resume: Annotated[str, Field(pattern=JOB_ID)] | None = None
+    """A job of the same owner that has ended: this one begins at its newest complete checkpoint."""
 
     @property
     def world_size(self) -> int:
@@ -177,6 +181,8 @@ class Job(Record):
     ranks: tuple[RankStatus, ...] = ()
     first_failure: FirstFailure | None = None
     metrics_last: dict[str, Any] | None = None
+    checkpoint_step: int | None = None
+    """Of its newest complete checkpoint."""
     created_at: Instant
     started_at: Instant | None = None
     ended_at: Instant | None = None

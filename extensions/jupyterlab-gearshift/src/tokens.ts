@@ -69,5 +69,6 @@ export const Commands = {
   attachDataset: 'gearshift:attach-dataset',
   detachDataset: 'gearshift:detach-dataset',
   cancelJob: 'gearshift:cancel-job',
+  resumeJob: 'gearshift:resume-job',
   confirmPlan: 'gearshift:confirm-plan'
 } as const;

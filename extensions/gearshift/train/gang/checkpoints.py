@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import shutil
 from pathlib import Path
 
 COMPLETE = "complete"
@@ -23,6 +25,24 @@ def complete(root: Path) -> list[tuple[int, Path]]:
         if (match := NAME.fullmatch(path.name)) and (path / COMPLETE).is_file()
     ]
     return sorted(found)
+
+
+def adopt(source: Path, target: Path) -> int:
+    """Take over the newest complete checkpoint of another job, aside first; returns its step.
+
+    Raises FileNotFoundError when there is none. Once adopted, doing it again changes nothing.
+    """
+    found = newest(source)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "no complete checkpoint", str(source))
+    step, path = found
+    if not (folder(target, step) / COMPLETE).is_file():
+        aside = target / f".{path.name}"
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.copytree(path, aside, symlinks=True)
+        shutil.rmtree(folder(target, step), ignore_errors=True)
+        aside.rename(folder(target, step))
+    return step
 
 
 def newest(root: Path) -> tuple[int, Path] | None:

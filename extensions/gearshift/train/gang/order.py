@@ -42,6 +42,8 @@ class Order:
     memory_bytes: int | None = None
     """What one node has; a rank that asks for more gets a MemoryError instead of a kill."""
     extensions: str | None = None
+    resume_from: str = ""
+    """The root of an ended job whose newest complete checkpoint this one begins at."""
 
     @property
     def world_size(self) -> int:
@@ -58,6 +60,11 @@ class Order:
     @property
     def checkpoints(self) -> Path:
         return Path(self.env.get("GS_CKPT", self.out / "checkpoints"))
+
+    @property
+    def checkpoints_before(self) -> Path:
+        """Those of the job it goes on from."""
+        return Path(self.resume_from) / "out/checkpoints"
 
     @property
     def cancel_mark(self) -> Path:

@@ -23,6 +23,8 @@ def supervise(order: Order, enclosure: Enclosure) -> int:
     journal.say(state="starting")
     try:
         bundle_files.prepare(order)
+        if order.resume_from:
+            journal.say(checkpoint_step=checkpoints.adopt(order.checkpoints_before, order.checkpoints))
         ending = _attempts(order, journal, enclosure, stop)
     except OSError as error:
         journal.say(note=f"{error.strerror or error}: {error.filename or order.root}")

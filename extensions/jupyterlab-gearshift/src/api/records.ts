@@ -113,6 +113,7 @@ export interface Job {
   ranks: RankStatus[];
   first_failure: FirstFailure | null;
   metrics_last: Record<string, unknown> | null;
+  checkpoint_step: number | null;
   created_at: string;
   started_at: string | null;
   ended_at: string | null;
@@ -140,6 +141,7 @@ export interface JobSpec {
   deadline_seconds: number | null;
   budget_nano: number | null;
   workspace: string | null;
+  resume: string | null;
 }
 
 export type JobState = 'queued' | 'starting' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';

@@ -25,5 +25,14 @@ export function datasetActions({ card, state }: DatasetStatus): RowAction[] {
 export function jobActions(job: Job): RowAction[] {
   const args = { job: job.id };
   const live = ['queued', 'starting', 'running'].includes(job.state);
-  return [{ command: Commands.jobs, args }, ...(live ? [{ command: Commands.cancelJob, args }] : [])];
+  return [
+    { command: Commands.jobs, args },
+    ...(live ? [{ command: Commands.cancelJob, args }] : []),
+    ...(canResume(job) ? [{ command: Commands.resumeJob, args }] : [])
+  ];
+}
+
+/** It ended before its work was done, and kept a complete checkpoint. */
+export function canResume(job: Job): boolean {
+  return ['failed', 'cancelled'].includes(job.state) && job.checkpoint_step !== null;
 }

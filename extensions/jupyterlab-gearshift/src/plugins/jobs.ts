@@ -35,6 +35,7 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       draw: choice => React.createElement(JobsView, { choice })
     });
     addCancel(gearshift);
+    addResume(gearshift);
   }
 };
 
@@ -48,6 +49,27 @@ function addCancel(gearshift: IGearshift): void {
       const heading = words.t('Cancel job?');
       return showGearshiftDialog(gearshift, { title: heading, width: NARROW }, ({ close }) =>
         React.createElement(ConfirmDialog, { close, body, heading, done: () => void store.load('jobs') })
+      );
+    }
+  });
+}
+
+/** The same spec once more, from the newest complete checkpoint; the new job is shown when it was confirmed. */
+function addResume(gearshift: IGearshift): void {
+  const { client, commands, store, words } = gearshift;
+  commands.addCommand(Commands.resumeJob, {
+    label: words.t('Go on from the checkpoint…'),
+    describedBy: { args: { type: 'object', properties: { job: { type: 'string' } } } },
+    execute: async args => {
+      const { id, spec } = await client.job(args['job'] as string);
+      const body = { kind: 'job', spec: { ...spec, resume: id } };
+      const heading = words.t('Start job again?');
+      const done = (answer: unknown): void => {
+        void store.load('jobs');
+        void commands.execute(Commands.jobs, { job: (answer as { id: string }).id });
+      };
+      return showGearshiftDialog(gearshift, { title: heading, width: NARROW }, ({ close }) =>
+        React.createElement(ConfirmDialog, { close, body, heading, done })
       );
     }
   });

@@ -233,6 +233,7 @@ class LocalJobs:
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,
             extensions=self._operators.where,
+            resume_from=str(self._root(spec.resume)) if spec.resume else "",
         )
 
 

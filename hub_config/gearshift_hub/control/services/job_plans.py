@@ -38,6 +38,7 @@ async def propose_job(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> di
     size = job_records.part(ctx).backend.bundle_bytes(actor.name, spec.code)
     with ctx.db.transaction() as session:
         price = _check(ctx, session, actor, spec)
+        resume_step = _resume_step(ctx, session, actor, spec)
         if size is None:
             raise fail("bad_request", field="code", value=spec.code, problem="send this bundle first")
         place = job_line.place_if_sent(ctx, session, spec)
@@ -54,6 +55,7 @@ async def propose_job(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> di
         "max_cost_nano": _most(spec, price),
         "deadline_seconds": spec.deadline_seconds,
         "bundle_bytes": size,
+        "resume_step": resume_step,
         "balance_nano": balance,
         "starts": "now" if place is None else "queued",
         "position": place.position if place else 0,
@@ -69,6 +71,7 @@ async def perform_job(ctx: Context, actor: Actor, plan: Plan) -> BaseModel:
     caps = [cap for cap in (spec.budget_nano, plan.max_cost_nano) if cap is not None]
     with ctx.db.transaction() as session:
         price = _check(ctx, session, actor, spec)
+        _resume_step(ctx, session, actor, spec)
         row = JobRow(
             id=f"job-{secrets.token_hex(4)}",
             owner=actor.name,
@@ -161,6 +164,21 @@ def _check(ctx: Context, session: Session, actor: Actor, spec: JobSpec) -> int:
         workspace=None,
     )
     return check(request, world).price_per_hour_nano
+
+
+def _resume_step(ctx: Context, session: Session, actor: Actor, spec: JobSpec) -> int | None:
+    """The step it goes on from; an ended job of the same person that has a complete checkpoint is what is allowed."""
+    if spec.resume is None:
+        return None
+    row = session.get(JobRow, spec.resume)
+    if row is None or row.owner != actor.name:
+        raise fail("unknown_job", field="resume", value=spec.resume)
+    before = job_records.shown(ctx, session, row)
+    if not before.state.is_final:
+        raise fail("job_not_ended", field="resume", value=spec.resume, state=before.state)
+    if before.checkpoint_step is None:
+        raise fail("no_checkpoint", field="resume", value=spec.resume)
+    return before.checkpoint_step
 
 
 def _most(spec: JobSpec, price: int) -> int | None:

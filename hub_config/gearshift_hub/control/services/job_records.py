@@ -29,7 +29,6 @@ class JobDetails(Job):
     note: str = ""
     ended_by: str | None = None
     cap_nano: int | None = None
-    checkpoint_step: int | None = None
     plan: str | None = None
     running_at: Instant | None = None
 

@@ -59,9 +59,11 @@ function job(figures: Record<string, unknown>, { t }: Words, format: Format, tit
   const after = numeric(figures['balance_after_nano']);
   const position = numeric((figures['queue'] as Record<string, unknown> | null)?.['position'] ?? figures['position']);
   const sent = list(figures['sent'] ?? figures['sends'] ?? figures['variables']);
+  const resumed = numeric(figures['resume_step']);
   const rows: ([string, string] | null)[] = [
     [t('Machines'), `${nodes} × ${machine}`],
     procs > 1 ? [t('Processes on each'), String(procs)] : null,
+    resumed === null ? null : [t('Goes on from'), t('step {step} of {job}', { step: resumed, job: text(spec['resume']) ?? '' })],
     price === null ? null : [t('Price'), t('{price}, per second', { price: format.perHour(price) })],
     cap === null ? null : [t('Stop at the latest'), format.money(cap)],
     after === null ? null : [t('After this'), t('balance about {amount}', { amount: format.money(after) })],

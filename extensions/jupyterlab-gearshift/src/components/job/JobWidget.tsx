@@ -5,11 +5,13 @@ import * as React from 'react';
 import type { Job } from '../../api/records.js';
 import { Icon } from '../../icons.js';
 import type { JobFeed, JobView } from '../../models/feed.js';
+import { count } from '../../models/format.js';
 import { Commands } from '../../tokens.js';
 import { useClosedOffline, useFormat, useGearshift, useNow, useRun, useSignal } from '../context.js';
 import { Button, Fetched, Link, Name, StateWord } from '../parts.js';
 import { isLive } from '../panel/Jobs.js';
 import { useMachineTitle } from '../panel/Machine.js';
+import { canResume } from '../actions.js';
 import { jobLook } from '../words.js';
 import { Failed, Finished, Queued, Running } from './phases.js';
 
@@ -65,6 +67,11 @@ function Header({ job }: { job: Job }): React.ReactElement {
       </span>
       <span className="gs-spring" />
       <Time job={job} />
+      {canResume(job) && (
+        <Button size="small" closed={closed} onClick={() => run(Commands.resumeJob, { job: job.id })}>
+          {words.t('Go on from step {step}…', { step: count(job.checkpoint_step ?? 0) })}
+        </Button>
+      )}
       {live && (
         <Button size="small" closed={closed} onClick={() => run(Commands.cancelJob, { job: job.id })}>
           {words.t('Cancel…')}
