@@ -5,7 +5,7 @@ from playwright import async_api, sync_api
 
 pytest_plugins = ["gearshift_testing.fixtures"]
 
-PAGE_MS = 30_000
+PAGE_MS = 60_000
 """How long a page may take to show what is expected; a condition that holds sooner ends the wait."""
 
 sync_api.expect.set_options(timeout=PAGE_MS)
