@@ -114,16 +114,17 @@ def policy_of(ctx: Context, idle: IdleRow, row: WorkspaceRow) -> Policy:
 
 
 def drop_target(ctx: Context, spec: WorkspaceSpec) -> Machine | None:
-    """The machine a drop leads to, if that is cheaper than where it is and runs its image."""
+    """Where a drop from a machine with a chip leads, if that is cheaper and runs its image."""
     now = ctx.deployment.machine(spec.machine)
-    price_now = now.prices_per_hour_nano.get(spec.plan) if now else None
+    if now is None or now.chip is None:
+        return None
     fitting = [
         (one.prices_per_hour_nano[spec.plan], one)
         for one in _drop_machines(ctx)
         if spec.image in one.images and spec.plan in one.prices_per_hour_nano
     ]
-    price, target = min(fitting, key=lambda pair: pair[0], default=(None, None))
-    return target if price is not None and price_now is not None and price < price_now else None
+    price, target = min(fitting, key=lambda pair: pair[0], default=(0, None))
+    return target if price < now.prices_per_hour_nano.get(spec.plan, 0) else None
 
 
 def shown(ctx: Context, session: Session, row: WorkspaceRow) -> Shown:
@@ -256,7 +257,7 @@ def _drop_machines(ctx: Context) -> list[Machine]:
 
 
 def _effective(ctx: Context, spec: WorkspaceSpec, action: IdleAction) -> IdleAction:
-    """A drop from the machine it leads to, or from a cheaper one, is a stop."""
+    """A drop from a machine without a chip, or one that is as cheap, is a stop."""
     if action is not IdleAction.DROP or drop_target(ctx, spec):
         return action
     return IdleAction.STOP if IdleAction.STOP in ctx.deployment.idle.actions else IdleAction.KEEP
