@@ -8,12 +8,13 @@ import os
 import sys
 
 from gearshift_hub.control import settings
-from gearshift_hub.control.process import serve
+from gearshift_hub.control.operations import flows
+from gearshift_hub.control.process import Install, serve
 from gearshift_hub.control.writer_lock import NotTheWriterError
 from gearshift_hub.deployment import DeploymentError
 
 
-def main() -> int:
+def main(install: Install = flows.install) -> int:
     """Serve until told to end; 2 for what somebody has to put right."""
     os.umask(0o077)
     logging.basicConfig(
@@ -21,7 +22,7 @@ def main() -> int:
     )
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        asyncio.run(serve(settings.read()))
+        asyncio.run(serve(settings.read(), install))
     except (DeploymentError, NotTheWriterError, OSError) as error:
         sys.stderr.write(f"control: {error}\n")
         return 2

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from gearshift_hub.control.db.migrate import upgrade
 from gearshift_hub.control.events import EventBus
 from gearshift_hub.control.hub_http import HttpHub
 from gearshift_hub.control.operations import flows
+from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.reconcile import idle, rules, servers
 from gearshift_hub.control.reconcile.loops import Every, Loops
 from gearshift_hub.control.servers_http import HttpServers
@@ -32,6 +33,9 @@ from gearshift_hub.control.writer_lock import WriterLock
 
 log = logging.getLogger("gearshift.control")
 
+Install = Callable[[Context], Engine]
+"""Gives a control its kinds of operation."""
+
 GOODBYE_S = 3
 LOOK_S = 3.0
 RULES_S = 15.0
@@ -40,14 +44,14 @@ CHARGE_S = 20.0
 FORGET_S = 3600.0
 
 
-async def serve(settings: Settings) -> None:
+async def serve(settings: Settings, install: Install = flows.install) -> None:
     """Take the lock, migrate, go on with what was left, serve until SIGTERM or SIGINT."""
     db = Database(settings.database_url)
     lock = WriterLock.take(settings.home.state / "control.lock", db.engine)
     try:
         upgrade(db.engine, settings.home.state / "backups")
         ctx = build(settings, db)
-        await _run(ctx, settings, lock)
+        await _run(ctx, settings, lock, install)
     finally:
         db.close()
         lock.release()
@@ -73,8 +77,8 @@ def build(settings: Settings, db: Database) -> Context:
     )
 
 
-async def _run(ctx: Context, settings: Settings, lock: WriterLock) -> None:
-    engine = flows.install(ctx)
+async def _run(ctx: Context, settings: Settings, lock: WriterLock, install: Install) -> None:
+    engine = install(ctx)
     plug(ctx)
     resumed = engine.resume()
     log.info("going on with %d operations", resumed)

@@ -10,6 +10,7 @@ from pathlib import Path
 from gearshift.model.errors import GearshiftError
 
 from gearshift_hub.paths import Home
+from gearshift_hub.supervisor.parts import MakeParts, parts
 from gearshift_hub.supervisor.preflight import prepare
 from gearshift_hub.supervisor.running import run
 from gearshift_hub.supervisor.trouble import CannotStart
@@ -17,7 +18,7 @@ from gearshift_hub.supervisor.trouble import CannotStart
 REFUSED = 2
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, make_parts: MakeParts = parts) -> int:
     """0 after a stop that was asked for, 2 with one sentence when it could not start or go on."""
     given = _parser().parse_args(argv)
     home = Home(given.home.expanduser().absolute()) if given.home else Home.default()
@@ -27,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
         _say(f"Starting Gearshift in {home.root}")
         if ready.leftovers:
             _say(f"  ended what a killed supervisor left: {', '.join(ready.leftovers)}")
-        asyncio.run(run(ready, _say))
+        asyncio.run(run(ready, _say, make_parts))
     except CannotStart as refused:
         return _refuse(refused)
     except GearshiftError as error:

@@ -29,6 +29,9 @@ class Part:
     ready: Callable[[], Awaitable[bool]]
 
 
+MakeParts = Callable[[Home, Path, Ports], list[Part]]
+
+
 def parts(home: Home, deployment: Path, ports: Ports) -> list[Part]:
     """In the order of starting; each waits by itself for what it needs of the others."""
     env = _environment(home, deployment)

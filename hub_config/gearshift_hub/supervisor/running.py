@@ -12,7 +12,7 @@ from gearshift.model.errors import GearshiftError
 from gearshift_hub.backends.local.processes import Trees
 from gearshift_hub.hub.control import ControlLink
 from gearshift_hub.supervisor.keeping import Kept
-from gearshift_hub.supervisor.parts import parts
+from gearshift_hub.supervisor.parts import MakeParts, parts
 from gearshift_hub.supervisor.preflight import Ready
 from gearshift_hub.supervisor.welcome import welcome
 
@@ -21,10 +21,10 @@ SHUTDOWN_S = 120.0
 Say = Callable[[str], None]
 
 
-async def run(ready: Ready, say: Say) -> None:
+async def run(ready: Ready, say: Say, make_parts: MakeParts = parts) -> None:
     """Start everything, stay until asked to end, end everything; raises CannotStart with nothing left."""
     asked = _signals()
-    kept = [Kept(part, ready.home, say) for part in parts(ready.home, ready.file, ready.ports)]
+    kept = [Kept(part, ready.home, say) for part in make_parts(ready.home, ready.file, ready.ports)]
     try:
         if not await _unless(asked, _start(kept, say)):
             return

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from gearshift.model.operation import STEPS, OperationKind, OperationState
 from gearshift.model.workspace import WorkspaceSpec
@@ -19,16 +19,12 @@ from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.hub import HubDownError
 from gearshift_hub.control.operations import journal, start_plan
 from gearshift_hub.control.services import accounts, leases, ledger, workspaces
-from gearshift_hub.control.steps import Flow, Run, StepWork, Work
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from gearshift_testing.controls import Control
 from gearshift_testing.fakes import FakeTree, refuse, server_away
-
-Direction = Literal["forward", "back"]
-Moment = Literal["begun", "done"]
-Point = tuple[Direction, str, Moment]
+from gearshift_testing.gates import Point, gated
 
 FORWARD = STEPS[OperationKind.SWITCH]
 BACK = tuple(reversed(FORWARD[:-1]))
@@ -60,24 +56,7 @@ class Gates:
     waiting: dict[Point, Callable[[], Awaitable[None]]]
     reached: list[Point]
 
-    def wrap(self, flow: Flow) -> Flow:
-        steps = {name: self._wrapped(name, work) for name, work in flow.steps.items()}
-        return replace(flow, steps=steps)
-
-    def _wrapped(self, name: str, work: StepWork) -> StepWork:
-        do = self._gated("forward", name, work.do)
-        return replace(work, do=do, undo=self._gated("back", name, work.undo))
-
-    def _gated(self, direction: Direction, name: str, work: Work | None) -> Work:
-        async def gated(run: Run) -> dict[str, Any] | None:
-            await self._pass((direction, name, "begun"))
-            note = await work(run) if work is not None else None
-            await self._pass((direction, name, "done"))
-            return note
-
-        return gated
-
-    async def _pass(self, point: Point) -> None:
+    async def pass_by(self, point: Point) -> None:
         self.reached.append(point)
         fault = self.waiting.pop(point, None)
         if fault is not None:
@@ -96,7 +75,7 @@ class World:
 
     def _install(self) -> None:
         flows = self.control.ctx.flows
-        flows[OperationKind.SWITCH] = self.gates.wrap(flows[OperationKind.SWITCH])
+        flows[OperationKind.SWITCH] = gated(flows[OperationKind.SWITCH], self.gates.pass_by)
 
     async def ready(self) -> str:
         """A person with a workspace that holds something."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import httpx
 from gearshift import signin
 from gearshift_hub.paths import Home
 
+SUPERVISOR = "gearshift_hub.supervisor"
 DEPLOYMENT = Path(__file__).with_name("deployment.toml")
 PASSWORD = "correct horse battery staple"
 ADMIN = "admin"
@@ -115,11 +117,12 @@ def start(
     base_url: str = "/",
     home: Home | None = None,
     extra: Sequence[str] = (),
+    module: str = SUPERVISOR,
 ) -> Running:
     """`gearshift up` in its own folder below /var/tmp, which other uids may enter; returns once it is ready."""
     home = home or new_home()
     output = home.root.with_suffix(".out")
-    running = Running(home, launch(home, deployment, base_url, output, extra), output)
+    running = Running(home, launch(home, deployment, base_url, output, extra, module), output)
     deadline = time.monotonic() + START_S
     while "Ctrl-C stops everything" not in output.read_text():
         said = output.read_text()
@@ -140,13 +143,25 @@ def new_home() -> Home:
 
 
 def launch(
-    home: Home, deployment: Path, base_url: str, output: Path, extra: Sequence[str] = ()
+    home: Home,
+    deployment: Path,
+    base_url: str,
+    output: Path,
+    extra: Sequence[str] = (),
+    module: str = SUPERVISOR,
 ) -> subprocess.Popen[bytes]:
     """The supervisor's process, its words in `output`."""
-    argv = [sys.executable, "-P", "-m", "gearshift_hub.supervisor", "--home", str(home.root)]
+    argv = [sys.executable, "-P", "-m", module, "--home", str(home.root)]
     argv += ["--deployment", str(deployment), "--base-url", base_url, *extra]
+    support = str(Path(__file__).resolve().parents[1])
     with output.open("wb") as said:
-        return subprocess.Popen(argv, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(
+            argv,
+            stdout=said,
+            stderr=said,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": support} if module != SUPERVISOR else None,
+        )
 
 
 def activate_admin(running: Running) -> None:

@@ -19,9 +19,11 @@ async def past_stale_hold(ctx: Context, owner: str, name: str, ask: Callable[[],
         return await ask()
     except GearshiftError as error:
         holder = error.facts.get("operation")
+        if error.code != "busy" or not isinstance(holder, str):
+            raise
         with ctx.db.transaction() as session:
-            stale = isinstance(holder, str) and journal.has_ended(session, holder)
-        if error.code != "busy" or not stale:
+            stale = journal.has_ended(session, holder)
+        if not stale:
             raise
         await ctx.hub.release(owner, name, holder, "new")
         return await ask()
