@@ -14,6 +14,7 @@ from tornado.httputil import url_concat
 from tornado.web import HTTPError, StaticFileHandler, authenticated
 
 from gearshift_hub.control.return_paths import own_path
+from gearshift_hub.hub import away
 from gearshift_hub.hub.words import (
     LANGUAGE_COOKIE,
     THEME_COOKIE,
@@ -173,6 +174,7 @@ def handlers() -> list[tuple[Any, ...]]:
         (r"/spawn/([^/]+)/([^/]+)", ToWorkspace),
         (r"/spawn-pending/([^/]+)/([^/]+)", ToWorkspace),
         (r"/gearshift-static/(.*)", PageFiles, {"path": static}),
+        (rf"/{away.ROUTE}/.*", away.Away),
     ]
 
 

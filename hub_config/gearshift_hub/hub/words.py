@@ -35,6 +35,12 @@ WORDS = MappingProxyType(
         "not_running_title": ("This workspace is not running", "此工作区未在运行"),
         "not_running_lead": ("Your files are safe. Nothing is charged.", "您的文件安全保存，不产生费用。"),
         "to_workspaces": ("To your workspaces", "前往工作区"),
+        "away_title": ("Back in a moment", "马上恢复"),
+        "away_reloads": ("This page asks again by itself.", "本页会自动重试。"),
+        "away_not_done": (
+            "What you sent was not carried out. Send it again in a moment.",
+            "您提交的内容未被执行。请稍后重试。",
+        ),
         "error": ("This did not work", "操作未成功"),
         "no_page": ("There is no such page.", "没有此页面。"),
         "skip": ("To the content", "跳到内容"),

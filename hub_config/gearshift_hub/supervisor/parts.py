@@ -91,10 +91,11 @@ def _traefik() -> str:
 
 
 async def _hub_answers(ports: Ports) -> bool:
-    """The hub answers, and it does so through the proxy."""
+    """The hub and control answer, both through the proxy."""
     try:
         async with httpx.AsyncClient(timeout=2.0, trust_env=False) as client:
-            answer = await client.get(f"{ports.url}hub/api/")
+            hub = await client.get(f"{ports.url}hub/api/")
+            control = await client.get(f"{ports.url}services/gearshift/alive")
     except httpx.TransportError:
         return False
-    return answer.status_code == 200
+    return (hub.status_code, control.status_code) == (200, 204)

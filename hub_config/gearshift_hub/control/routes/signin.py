@@ -21,6 +21,11 @@ from gearshift_hub.control.return_paths import own_path
 router = APIRouter(tags=["sign-in"])
 
 
+@router.get("/alive", dependencies=[Depends(may.anyone)], status_code=204)
+async def alive() -> None:
+    """For the proxy, each second: control is there."""
+
+
 @router.get("/login", dependencies=[Depends(may.anyone)])
 async def sign_in(request: Request, next: str = "", ctx: Context = Depends(context)) -> Response:
     """To the hub, and afterwards to `next` if that is a path of our own host."""
