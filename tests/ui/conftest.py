@@ -23,9 +23,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def team() -> Iterator[Running]:
-    """The same product below `/team/`."""
-    product = products.start(base_url="/team/")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The same product below `/team/`, but for idle time: a person is warned a minute before."""
+    deployment = tmp_path_factory.mktemp("team") / "deployment.toml"
+    declared = products.DEPLOYMENT.read_text()
+    patient = declared.replace("min_hours = 0.002", "min_hours = 0.017").replace(
+        "warn_before = 4", "warn_before = 60"
+    )
+    assert patient != declared
+    deployment.write_text(patient)
+    product = products.start(deployment, base_url="/team/")
     yield product
     code = product.stop()
     product.remove()
@@ -50,6 +57,12 @@ def visit(running: Running, browser: Browser) -> Iterator[Visit]:
 def visit_site(site: Running, browser: Browser) -> Iterator[Visit]:
     """The same on the product of `site`."""
     yield from visitors(site, browser)
+
+
+@pytest.fixture
+def visit_team(team: Running, browser: Browser) -> Iterator[Visit]:
+    """The same on the product where a warning leaves a minute."""
+    yield from visitors(team, browser)
 
 
 def visitors(product: Running, browser: Browser) -> Iterator[Visit]:

@@ -9,9 +9,14 @@ export interface IdleFormat {
   title(id: string | null): string;
 }
 
+/** Whether the end is told as a countdown: what may be stuck is not told of before it is warned of. */
+export function countsDown(idle: Idle): boolean {
+  return idle.acts_at !== null && idle.next !== null && (idle.cause !== 'stuck' || idle.warned);
+}
+
 /** The one sentence; null where nothing will happen by itself. */
 export function idleSentence(idle: Idle, words: Words, format: IdleFormat, now: number): string | null {
-  if (idle.acts_at && idle.next) {
+  if (idle.acts_at && countsDown(idle)) {
     return soon(idle, words, format, Math.max(0, (Date.parse(idle.acts_at) - now) / 1000));
   }
   if (idle.end) {

@@ -55,6 +55,9 @@ test('each state has its one sentence', () => {
   assert.equal(said({ busy: ['kernel', 'chip'] }), 'Stops after 30 min idle. Not idle now: a kernel is busy, the accelerator is used.');
   assert.equal(said({ cause: 'idle', next: 'stop', acts_at }), 'Stops in 10 min. Kernel state is saved first.');
   assert.equal(said({ cause: 'idle', next: 'drop', acts_at }), 'Drops to «cpu-small» in 10 min with its variables.');
+  const stuck = { busy: ['kernel'], cause: 'stuck' as const, next: 'stop' as const, acts_at };
+  assert.equal(said(stuck), 'Stops after 30 min idle. Not idle now: a kernel is busy.');
+  assert.equal(said({ ...stuck, warned: true }), 'Stops in 10 min. Kernel state is saved first.');
   const end = { action: 'drop' as const, set_at: acts_at, at: null };
   assert.equal(said({ busy: ['kernel'], end }), 'When what runs has ended: drops to «cpu-small».');
   assert.equal(said({ action: 'keep' }), null);

@@ -111,6 +111,7 @@ function EndOfWork({ idle, chosen, change }: PartProps): React.ReactElement {
   const { words } = useGearshift();
   const title = useMachineTitle();
   const firstFocus = useFirstFocus<HTMLInputElement>();
+  const [held] = React.useState(chosen.end);
   const drop = idle.drop_to ? words.t('Drop to {machine}', { machine: title(idle.drop_to) }) : null;
   const ways: [IdleAction, string][] = [
     ['keep', words.t('Keep the machine')],
@@ -120,10 +121,10 @@ function EndOfWork({ idle, chosen, change }: PartProps): React.ReactElement {
   return (
     <fieldset className="gs-fieldset">
       <legend className="gs-label">{words.t('When what runs now has ended, once')}</legend>
-      {ways.map(([value, label], index) => (
+      {ways.map(([value, label]) => (
         <label key={value} className="gs-check">
           <input
-            ref={index === 0 ? firstFocus : undefined}
+            ref={value === held ? firstFocus : undefined}
             type="radio"
             name="gs-end"
             checked={chosen.end === value}

@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import type { Idle } from '../../api/answers.js';
-import { idleSentence } from '../../models/idle.js';
+import { countsDown, idleSentence } from '../../models/idle.js';
 import { Commands } from '../../tokens.js';
 import { useFormat, useGearshift, useNow, usePart, useRun } from '../context.js';
 import { useMachineTitle } from '../panel/Machine.js';
@@ -19,7 +19,7 @@ export function IdleLine(): React.ReactElement | null {
   return (
     <div>
       <Sentence idle={idle} />
-      {idle.acts_at && (
+      {countsDown(idle) && (
         <>
           <Link onClick={() => run(Commands.keep)}>{words.t('Keep 1 h more')}</Link>{' '}
         </>
