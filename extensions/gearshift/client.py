@@ -18,6 +18,7 @@ import httpx
 
 from gearshift.model.disk import Disk
 from gearshift.model.errors import fail, from_body
+from gearshift.model.kept_state import KeptState
 from gearshift.model.operation import Operation, OperationState
 from gearshift.model.workspace import Workspace
 
@@ -144,6 +145,21 @@ class Client:
         except httpx.TransportError as error:
             raise fail("control_unavailable", cause=str(error)) from error
 
+    # -- kept kernel state
+
+    def states(self) -> list[KeptState]:
+        """Of all your workspaces, the newest first."""
+        return [KeptState.model_validate(row) for row in self._call("GET", "states")]
+
+    def states_of(self, workspace: str) -> list[KeptState]:
+        path = f"workspaces/{_path(workspace)}/states"
+        return [KeptState.model_validate(row) for row in self._call("GET", path)]
+
+    def take_snapshot(self, workspace: str, note: str = "") -> Operation:
+        """Save the variables of all its kernels, which go on."""
+        path = f"workspaces/{_path(workspace)}/states"
+        return Operation.model_validate(self._call("POST", path, json={"note": note}))
+
     # -- idle time
 
     def idle(self, workspace: str) -> dict[str, Any]:
@@ -224,6 +240,10 @@ class Client:
 
     def job(self, job: str) -> dict[str, Any]:
         return self._object("GET", f"jobs/{_path(job)}")
+
+    def attend_job(self, job: str, over: bool = False) -> None:
+        """A sign of life for an attached job; `over` ends it."""
+        self._call("POST", f"jobs/{_path(job)}/attendance", json={"over": over})
 
     def send_bundle(self, data: bytes) -> str:
         """The bundle's SHA-256, which a job's spec names as its code."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+from gearshift.cli import main
 from gearshift.kernel import Kernel
 from gearshift_testing.driving import Driver, until
 from gearshift_testing.running import Running
@@ -99,7 +101,9 @@ def test_a_deleted_workspace_is_gone_from_hub_and_box_and_the_files_stay(
 ) -> None:
     ola = person("ola")
     ola.start("lab")
-    assert ola.server("lab", "api/contents/mine.txt", "PUT", {"type": "file", "format": "text", "content": "x"})
+    assert ola.server(
+        "lab", "api/contents/mine.txt", "PUT", {"type": "file", "format": "text", "content": "x"}
+    )
     with notebook(ola, "lab") as kernel:
         kernel.run("x = 1")
     ola.stop("lab")
@@ -112,3 +116,39 @@ def test_a_deleted_workspace_is_gone_from_hub_and_box_and_the_files_stay(
     assert list(running.home.homes.glob("*/mine.txt"))
     ola.start("lab")
     assert ola.server("lab", "api/contents/mine.txt").json()["content"] == "x"
+
+
+def test_the_command_line_takes_lists_restores_and_deletes(
+    person: Person, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pam = person("pam")
+    pam.start("lab")
+    monkeypatch.setenv("GEARSHIFT_URL", pam.product.url)
+    monkeypatch.setenv("GEARSHIFT_TOKEN", pam.product.sign_in("pam"))
+
+    def said(*words: str, status: int = 0) -> str:
+        assert main(words) == status
+        captured = capsys.readouterr()
+        return captured.out if status == 0 else captured.err
+
+    with notebook(pam, "lab") as kernel:
+        kernel.run("epoch = 1")
+        said("state", "take", "lab", "--note", "first")
+        (kept,) = states(pam, "lab")
+        listed = said("state", "ls", "lab")
+        assert kept["id"] in listed
+        assert "first" in listed
+        kernel.run("epoch = 2")
+        assert "Nobody is here to say yes" in said("state", "restore", "lab", kept["id"], status=2)
+        assert "is back in lab" in said("state", "restore", "lab", kept["id"], "--yes")
+        assert kernel.run("print(epoch)").text == "1\n"
+    assert "stop it first" in said("delete", "lab", "--yes", status=2)
+    said("state", "delete", "lab", kept["id"], "--yes")
+    assert kept["id"] not in said("state", "ls")
+    said("stop", "lab", "--yes")
+    said("start", "lab", "--fresh", "--yes")
+    with notebook(pam, "lab") as kernel:
+        assert kernel.run("print('epoch' in dir())").text == "False\n"
+    said("stop", "lab", "--yes")
+    said("delete", "lab", "--yes")
+    assert pam.get("workspaces") == []

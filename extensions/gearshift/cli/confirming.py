@@ -24,12 +24,16 @@ def add_caps(parser: argparse.ArgumentParser) -> None:
 
 def do(client: Client, given: argparse.Namespace, kind: str, **body: Any) -> Operation:
     """Plan, show, confirm, wait."""
+    return client.wait(agreed(client, given, kind, **body)["id"], WAIT_S)
+
+
+def agreed(client: Client, given: argparse.Namespace, kind: str, **body: Any) -> dict[str, Any]:
+    """Plan, show, confirm; what came of it."""
     plan = client.plan(kind, **body)
     caps = _caps(given)
     if caps is None and not given.yes:
         _ask(client, plan)
-    done = client.confirm(plan, caps)
-    return client.wait(done["id"], WAIT_S)
+    return client.confirm(plan, caps)
 
 
 def _caps(given: argparse.Namespace) -> Caps | None:
@@ -66,11 +70,30 @@ def figures(plan: dict[str, Any], symbol: str) -> list[str]:
         lines.append(f"  price    {price(before, symbol)} now, {price(after, symbol)} then")
     elif shown.get("price_per_hour_nano"):
         lines.append(f"  price    {price(shown['price_per_hour_nano'], symbol)}, charged from ready")
+    lines += [f"  {line}" for line in _kept(shown)]
     if "rollback" in shown:
         lines.append(f"  mode     {shown['mode']}; if a step fails: {shown['rollback']}")
     lines += [f"  {line}" for line in _lost(shown.get("kernels") or [])]
     if shown.get("balance_nano") is not None:
         lines.append(f"  balance  {format_money(shown['balance_nano'], symbol)}")
+    return lines
+
+
+def _kept(shown: dict[str, Any]) -> list[str]:
+    """What comes back, is overwritten, or goes for good."""
+    lines = []
+    back = shown.get("restores") or shown.get("state")
+    if back:
+        variables = sum(len(kernel["variables"]) for kernel in back["kernels"])
+        lines.append(f"kept     {variables} variables of {back['taken_at'][:16].replace('T', ' ')} UTC")
+    for kernel in shown.get("kernels") or []:
+        if kernel.get("overwritten"):
+            lines.append(f"written over in {kernel['path']}: {', '.join(kernel['overwritten'])}")
+        if kernel.get("overwritten", []) is None:
+            lines.append(f"written over in {kernel['path']}: not known, a cell is running")
+    if "goes" in shown:
+        lines.append(f"goes     {', '.join(shown['goes'])} ({shown['states']} kept states)")
+        lines.append(f"stays    {', '.join(shown['stays'])}")
     return lines
 
 

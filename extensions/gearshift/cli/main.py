@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 
-from gearshift.cli import box, data, idle, money, policy, workspaces
+from gearshift.cli import box, data, idle, money, policy, state, workspaces
 from gearshift.cli.trouble import Refused
 from gearshift.model.errors import GearshiftError
 
@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     nouns = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     box.add(nouns)
     workspaces.add(nouns)
+    state.add(nouns)
     idle.add(nouns)
     policy.add(nouns)
     data.add(nouns)

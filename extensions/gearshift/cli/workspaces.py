@@ -26,6 +26,8 @@ def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--disk", action="append", default=[], metavar="NAME[:ro]", help="attach a shared disk"
     )
     start.add_argument("--dataset", action="append", default=[], metavar="NAME", help="attach a data set")
+    start.add_argument("--fresh", action="store_true", help="without what was kept of its kernels")
+    start.add_argument("--state", metavar="STATE", help="with this kept state instead of the newest")
     start.set_defaults(run=connected(_start))
     add_caps(start)
     stop = nouns.add_parser("stop", help="save kernel state and stop a workspace")
@@ -37,6 +39,7 @@ def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     switch.add_argument("machine")
     switch.add_argument("--image")
     switch.add_argument("--leave-out", action="append", default=[], metavar="VARIABLE")
+    switch.add_argument("--snapshot", action="store_true", help="keep what is saved, to go back to later")
     switch.set_defaults(run=connected(_switch))
     add_caps(switch)
 
@@ -87,6 +90,8 @@ def _start(client: Client, given: argparse.Namespace) -> int:
     body: dict[str, Any] = {"name": given.name}
     if given.machine or given.image or given.disk or given.dataset:
         body["spec"] = _spec(client, given)
+    if given.fresh or given.state:
+        body["state"] = "none" if given.fresh else given.state
     ended(do(client, given, "start", **body))
     workspace = client.workspace(f"{client.me()['name']}/{given.name}")
     print(f"{given.name} is ready on {workspace.spec.machine}: {_address(client, workspace.url)}")
@@ -105,6 +110,8 @@ def _switch(client: Client, given: argparse.Namespace) -> int:
         body["image"] = given.image
     if given.leave_out:
         body["leave_out"] = given.leave_out
+    if given.snapshot:
+        body["snapshot"] = True
     ended(do(client, given, "switch", **body))
     print(f"{given.name} is on {given.machine}. Same kernels, same variables.")
     return 0
