@@ -58,7 +58,7 @@ def test_two_burners_share_the_quota_of_their_tree(box: TestBox) -> None:
     code = "import os\nos.fork()\nwhile True: pass"
     handle, _ = box.run(box.person("alice"), code, limits=Limits(cpus=0.3))
     wait_until(lambda: (box.trees.usage(handle.tree).cpu_seconds or 0) > 0.1, "they burn")
-    first, began = box.trees.usage(handle.tree).cpu_seconds, time.monotonic()
+    began, first = time.monotonic(), box.trees.usage(handle.tree).cpu_seconds
     time.sleep(1.0)
     second, took = box.trees.usage(handle.tree).cpu_seconds, time.monotonic() - began
     assert first is not None

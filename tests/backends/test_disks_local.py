@@ -145,7 +145,7 @@ def test_somebody_inside_while_removed_can_open_nothing_new_after_the_sweep(disk
     )  # fmt: skip
     disks.admit("d-1", ALONE)
     disks.tend("d-1", ALONE)
-    said, complaint = inside.communicate("go\n", timeout=10)
+    said, complaint = inside.communicate("go\n", timeout=60)
     assert said == ""
     assert complaint.lower().count("denied") == 3
     assert not (path / "sub" / "new").exists()

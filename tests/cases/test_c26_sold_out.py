@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gearshift_testing.driving import Driver, wanted
+from gearshift_testing.driving import Driver, took, wanted
 from gearshift_testing.evidence import write_server_config
 from gearshift_testing.running import Running
 
@@ -14,12 +14,12 @@ Person = Callable[[str], Driver]
 
 def test_c26_the_third_of_two_is_told_at_once_what_is_free(person: Person) -> None:
     first, second, third = person("otto"), person("olga"), person("omar")
-    first.start("work", "gpu-1")
+    start = took(lambda: first.start("work", "gpu-1"))
     second.start("work", "gpu-1")
-    third.get("me")
+    ordinary = took(lambda: third.get("catalog"))
     asked = time.monotonic()
     refused = third.plan("start", name="work", spec=wanted("gpu-1"))
-    assert time.monotonic() - asked < 2
+    assert time.monotonic() - asked < 2 + 20 * ordinary
     error = refused.json()["error"]
     assert error["code"] == "sold_out"
     for words in ("gpu-1", "0 of 2 free", "position 1"):
@@ -31,7 +31,7 @@ def test_c26_the_third_of_two_is_told_at_once_what_is_free(person: Person) -> No
     first.stop("work")
     asked = time.monotonic()
     assert third.start("work", "gpu-1")["state"] == "ready"
-    assert time.monotonic() - asked < 10
+    assert time.monotonic() - asked < 10 + 5 * start
 
 
 def test_c26_a_start_that_exits_is_start_failed_with_its_exit_code(person: Person, running: Running) -> None:

@@ -88,7 +88,7 @@ async def test_C35_the_job_names_node_rank_exit_code_and_last_lines_of_the_first
         time.sleep(60)
     """
     id = await jobs.submit(alice, source, nodes=2, procs=2)
-    failed = await jobs.until(alice, id, *ENDED, seconds=15)
+    failed = await jobs.until(alice, id, *ENDED)
     first = failed["first_failure"]
     assert (failed["state"], failed["reason"]) == ("failed", "user_error")
     assert (first["node"], first["rank"], first["exit_code"]) == (1, 3, 7)
@@ -126,7 +126,7 @@ async def test_cancel_ends_every_process_and_closes_the_interval(
     while "up" not in (await alice.get(f"/jobs/{id}/logs", rank=1)).json()["text"]:
         await jobs.turn()
     await alice.begin("cancel_job", job=id)
-    ended = await jobs.until(alice, id, *ENDED, seconds=20)
+    ended = await jobs.until(alice, id, *ENDED)
     assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled")
     assert trees.names() == []
     assert _left(id) == []
@@ -141,7 +141,7 @@ async def test_a_killed_supervisor_leaves_nothing_and_is_told_as_lost(
     id = await jobs.submit(alice, "import time; time.sleep(600)", nodes=2)
     await jobs.until(alice, id, "running")
     trees.processes[id].kill()
-    ended = await jobs.until(alice, id, *ENDED, seconds=20)
+    ended = await jobs.until(alice, id, *ENDED)
     assert (ended["state"], ended["reason"]) == ("failed", "lost")
     assert _left(id) == []
 

@@ -69,7 +69,7 @@ def test_a_second_start_takes_seconds_and_makes_no_new_admin(team: Running) -> N
     assert team.stop() == 0
     began = time.monotonic()
     team.process = products.start(base_url="/team/", home=team.home).process
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60  # nothing is installed or built again
     assert "one-time code" not in team.output.read_text()
     assert Driver(team, "mia").workspace("work")["state"] == "stopped"
 

@@ -42,12 +42,18 @@ class Gang:
         self.start().wait()
         return self
 
-    def until(self, ready: Callable[[Gang], Any], seconds: float = 30) -> None:
+    def until(self, ready: Callable[[Gang], Any], seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while not ready(self):
             assert time.monotonic() < deadline, (self.status, self.said)
             assert self.process is not None
             assert self.process.poll() is None, (self.status, self.said)
+            time.sleep(0.02)
+
+    def nothing_left(self, seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while left := self.left():
+            assert time.monotonic() < deadline, left
             time.sleep(0.02)
 
     @property

@@ -47,7 +47,7 @@ def home_folder(parent: str = "/var/tmp") -> Iterator[Home]:
         shutil.rmtree(root)
 
 
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Wait for a condition; fails with its name."""
     ends = time.monotonic() + seconds
     while not true():

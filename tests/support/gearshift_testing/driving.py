@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 CAPS = {"max_price_nano": 100 * 10**9, "max_cost_nano": 1000 * 10**9}
 ENDED = ("done", "failed", "cancelled")
+PATIENCE_S = 60.0
+"""The least that a wait for a condition gets: a busy box is no failure, and a condition that holds ends the wait."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,20 @@ def wanted(machine: str, **spec: Any) -> dict[str, Any]:
 
 def until(found: Callable[[], T | None], seconds: float, what: str) -> T:
     """The first answer that is something; fails by name past the deadline."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + max(seconds, PATIENCE_S)
     while True:
         answer = found()
         if answer:
             return answer
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        assert time.monotonic() < deadline, f"not within {max(seconds, PATIENCE_S)} s: {what}"
         time.sleep(0.05)
+
+
+def took(work: Callable[[], object]) -> float:
+    """The seconds of something ordinary: what an answer "at once" is measured against on this box, just now."""
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
 
 
 def _json(answer: httpx.Response) -> Any:

@@ -238,7 +238,7 @@ class Jobs:
             for task in list(tasks.values()):
                 await task
 
-    async def until(self, who: Caller, job: str, *states: str, seconds: float = 60) -> dict[str, Any]:
+    async def until(self, who: Caller, job: str, *states: str, seconds: float = 120) -> dict[str, Any]:
         """Turn until the job is in one of these states."""
         deadline = time.monotonic() + seconds
         while True:
