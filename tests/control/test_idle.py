@@ -94,6 +94,7 @@ async def test_busy_is_not_idle_and_after_a_restart_of_control_the_clock_goes_on
     assert (await after.person("alice").workspace())["reason"] == "idle"
 
 
+@ON_SQLITE
 async def test_a_server_that_does_not_answer_is_not_taken_for_idle(control: Control, alice: Person) -> None:
     await alice.start()
     control.servers.faults.at("activity", server_away, times=1000)
@@ -102,6 +103,7 @@ async def test_a_server_that_does_not_answer_is_not_taken_for_idle(control: Cont
     assert (await shown(alice))["busy"] == ["unknown"]
 
 
+@ON_SQLITE
 async def test_an_answer_that_makes_no_sense_is_none(control: Control, alice: Person) -> None:
     await alice.start()
     control.servers.doing["busy_kernels"] = "many"
@@ -109,6 +111,7 @@ async def test_an_answer_that_makes_no_sense_is_none(control: Control, alice: Pe
     assert (await alice.workspace())["state"] == "ready"
 
 
+@ON_SQLITE
 async def test_one_press_keeps_it_an_hour_longer_and_the_next_warning_comes_anew(
     control: Control, alice: Person
 ) -> None:
@@ -126,6 +129,7 @@ async def test_one_press_keeps_it_an_hour_longer_and_the_next_warning_comes_anew
     assert (await alice.workspace())["reason"] == "idle"
 
 
+@ON_SQLITE
 async def test_keeping_has_the_operators_bound_however_often_it_is_pressed(
     control: Control, alice: Person
 ) -> None:
@@ -156,6 +160,7 @@ async def test_a_drop_goes_to_the_cheaper_machine_with_the_state_and_stops_there
     assert (await alice.workspace())["state"] == "stopped"
 
 
+@ON_SQLITE
 async def test_a_drop_never_goes_to_what_costs_as_much(control: Control, alice: Person) -> None:
     await alice.start(machine="cpu-small")
     await put(alice, IDLE, {"action": "drop", "after_hours": 0.5})
@@ -164,6 +169,7 @@ async def test_a_drop_never_goes_to_what_costs_as_much(control: Control, alice: 
     assert refused.json()["error"]["allowed"] == ["stop", "keep"]
 
 
+@ON_SQLITE
 async def test_a_drop_that_is_refused_is_told_and_tried_again_and_nothing_is_lost(
     control: Control, alice: Person
 ) -> None:
@@ -178,6 +184,7 @@ async def test_a_drop_that_is_refused_is_told_and_tried_again_and_nothing_is_los
     assert (await alice.workspace())["spec"]["machine"] == "cpu-small"
 
 
+@ON_SQLITE
 async def test_the_owners_choice_keeps_to_the_operators_bounds(control: Control, alice: Person) -> None:
     await alice.start()
     for body, field in (
@@ -194,6 +201,7 @@ async def test_the_owners_choice_keeps_to_the_operators_bounds(control: Control,
     assert (back["own"], back["after_hours"]) == (False, 0.5)
 
 
+@ON_SQLITE
 async def test_when_a_cell_ends_the_machine_is_dropped_with_no_page_open(
     control: Control, alice: Person
 ) -> None:
@@ -211,6 +219,7 @@ async def test_when_a_cell_ends_the_machine_is_dropped_with_no_page_open(
     assert (await shown(alice))["end"] is None
 
 
+@ON_SQLITE
 async def test_a_timer_is_moved_while_it_runs_and_never_ends_what_computes(
     control: Control, alice: Person
 ) -> None:
@@ -228,6 +237,7 @@ async def test_a_timer_is_moved_while_it_runs_and_never_ends_what_computes(
     assert (await alice.workspace())["reason"] == "end_of_work"
 
 
+@ON_SQLITE
 async def test_a_timer_in_the_past_or_too_far_away_is_refused(control: Control, alice: Person) -> None:
     await alice.start()
     for moved in (timedelta(minutes=-1), timedelta(hours=9)):
@@ -236,6 +246,7 @@ async def test_a_timer_in_the_past_or_too_far_away_is_refused(control: Control, 
         assert (error["code"], error["field"]) == ("bad_request", "at")
 
 
+@ON_SQLITE
 async def test_a_start_forgets_what_was_asked_for_before_a_stop(control: Control, alice: Person) -> None:
     await alice.start()
     await put(
@@ -250,6 +261,7 @@ async def test_a_start_forgets_what_was_asked_for_before_a_stop(control: Control
     assert (found["end"], found["keep_until"]) == (None, None)
 
 
+@ON_SQLITE
 async def test_running_jobs_keep_it(control: Control, alice: Person) -> None:
     await alice.start()
     control.servers.doing["jobs"] = 99
