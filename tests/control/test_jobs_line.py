@@ -214,6 +214,32 @@ async def test_only_an_ended_job_of_ones_own_with_a_checkpoint_is_resumed(
     assert (await refused(bob, {**await jobs.spec(bob), "resume": id}))["code"] == "unknown_job"
 
 
+async def test_an_attached_job_lives_as_long_as_its_owners_cell_tells(
+    jobs: Jobs, backend: FakeJobs, control: Control, alice: Person, bob: Person, root: Person
+) -> None:
+    id, detached = await jobs.submit(alice, attached=True), await jobs.submit(alice)
+    await jobs.turn()
+    for _ in range(3):
+        await control.clock.advance(15)
+        assert (await alice.post(f"/jobs/{id}/attendance", {"over": False})).status_code == 204
+        await jobs.turn()
+        assert (await jobs.job(alice, id))["state"] == "starting"
+    for who, job, status in ((bob, id, 404), (root, id, 409), (alice, detached, 409)):
+        answer = await who.post(f"/jobs/{job}/attendance", {"over": True})
+        assert (answer.status_code, answer.json()["error"]["field"]) == (status, "job")
+    await control.clock.advance(21)
+    await jobs.until(alice, id, "cancelled")
+    assert (await jobs.job(alice, detached))["state"] == "starting"
+
+
+async def test_an_attached_job_that_waits_leaves_the_line_when_its_cell_is_interrupted(
+    jobs: Jobs, alice: Person
+) -> None:
+    id = await jobs.submit(alice, attached=True)
+    assert (await alice.post(f"/jobs/{id}/attendance", {"over": True})).status_code == 204
+    assert (await jobs.job(alice, id))["state"] == "cancelled"
+
+
 async def test_the_limit_of_jobs_counts_those_that_wait(jobs: Jobs, alice: Person) -> None:
     for _ in range(4):
         await jobs.submit(alice)

@@ -71,6 +71,7 @@ class Row:
 
 
 NO, CSRF, MAY = "unauthenticated", "csrf", "forbidden"
+LOOSE = "not_attached"
 HIDDEN_DISK, HIDDEN_JOB, NOT_MINE = "unknown_disk", "unknown_job", "plan_unknown"
 HERS = "?workspace=olga/work"
 SIGN_IN = 302
@@ -99,6 +100,7 @@ API = (
     Row("GET /jobs", None,                                      NO,  200,  200, 200, 200, 200),
     Row("POST /jobs/bundles", {"any": "bytes"},                 NO,  CSRF, 201, 201, 201, 201),
     Row("GET /jobs/{job}", None,                                NO,  200,  HIDDEN_JOB, HIDDEN_JOB, 200, 200),
+    Row("POST /jobs/{job}/attendance", {"over": False},         NO,  CSRF, HIDDEN_JOB, HIDDEN_JOB, LOOSE, LOOSE),
     Row("GET /jobs/{job}/logs", None,                           NO,  200,  HIDDEN_JOB, HIDDEN_JOB, 200, 200),
     Row("GET /jobs/{job}/metrics", None,                        NO,  200,  HIDDEN_JOB, HIDDEN_JOB, 200, 200),
     Row("GET /jobs/{job}/result", None,                         NO,  200,  HIDDEN_JOB, HIDDEN_JOB, 200, 200),

@@ -65,6 +65,11 @@ def cell_parser() -> Parser:
     parser.add_argument("--group-timeout", type=seconds, default=600)
     parser.add_argument("--deadline", type=seconds)
     parser.add_argument("--out", default="job", metavar="NAME", help="the variable that holds the job")
+    parser.add_argument(
+        "--attach",
+        action="store_true",
+        help="wait, and end the job when this cell is interrupted or its kernel goes",
+    )
     parser.add_argument("--wait", action="store_true", help="wait for the end; a failure is an error here")
     add_caps(parser)
     return parser

@@ -66,6 +66,16 @@ class JobHandle:
             raise JobFailedError(job, words.sentence(job), tuple(words.last_lines(job)))
         return self
 
+    def attend(self) -> JobHandle:
+        """Wait for an attached job; interrupting, once or often, ends the job."""
+        try:
+            job = showing.attended(self._door, self.id)
+        except GearshiftError as error:
+            raise refused(error) from None
+        if job["state"] != "succeeded":
+            raise JobFailedError(job, words.sentence(job), tuple(words.last_lines(job)))
+        return self
+
     @property
     def result(self) -> Any:
         """What rank 0 handed back with `gearshift.train.result(...)`."""

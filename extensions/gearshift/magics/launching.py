@@ -55,6 +55,7 @@ def spec(door: Door, asked: Any, code: str, number: int) -> dict[str, Any]:
         "deadline_seconds": asked.deadline,
         "budget_nano": asked.max_cost,
         "workspace": place.workspace,
+        "attached": asked.attach,
     }
 
 

@@ -39,18 +39,20 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         asked = arguments.parse(arguments.cell_parser(), line)
         if not asked.out.isidentifier():
             raise MagicError("bad_request", f"--out: {asked.out!r} is no name of a variable")
-        inputs = self._inputs()
+        inputs = self.inputs()
         number = launching.number_of(inputs, body)
         cell = launching.cell_of(number, line, body)
         door = Door.here()
         code = launching.send_bundle(door, cell, inputs, self.shell.user_ns, asked.send)
         plan = door.plan("job", spec=launching.spec(door, asked, code, number))
-        handle = self._confirmed(door, plan, asked)
+        handle = self.confirmed(door, plan, asked)
         self.shell.user_ns[asked.out] = handle
-        if asked.wait:
+        if asked.attach:
+            handle.attend()
+        elif asked.wait:
             handle.wait()
 
-    def _confirmed(self, door: Door, plan: Mapping[str, Any], asked: Any) -> JobHandle:
+    def confirmed(self, door: Door, plan: Mapping[str, Any], asked: Any) -> JobHandle:
         """Shown as a running job when a token may spend, else as a dialog to be pressed."""
         symbol = door.symbol
         if launching.can_spend(door, asked):
@@ -118,7 +120,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
         bundle = showing.plan_bundle(plan, symbol)
         showing.publish(self.shell.display_pub, bundle, f"gearshift-{plan['id']}")
 
-    def _inputs(self) -> list[str]:
+    def inputs(self) -> list[str]:
         """The cells as they were typed, by their number."""
         return [str(text) for text in self.shell.history_manager.input_hist_raw]
 

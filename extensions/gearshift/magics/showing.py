@@ -15,6 +15,7 @@ JOB_MIME = "application/vnd.gearshift.job+json"
 PLAN_MIME = "application/vnd.gearshift.plan+json"
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
 POLL_SECONDS = 1.0
+ATTEND_SECONDS = 5.0
 
 Bundle = dict[str, Any]
 
@@ -82,6 +83,27 @@ def until_final(door: Door, job: str, seconds: float | None = None) -> Mapping[s
         time.sleep(
             POLL_SECONDS if deadline is None else max(0.0, min(POLL_SECONDS, deadline - time.monotonic()))
         )
+
+
+def attended(door: Door, job: str) -> Mapping[str, Any]:
+    """The job once it has ended. Signs of life go out meanwhile; an interrupt ends it, a second one is too late."""
+    over = False
+    while True:
+        try:
+            _attend(door, job, over)
+            found = until_final(door, job, ATTEND_SECONDS)
+            if found["state"] in FINAL:
+                return found
+        except KeyboardInterrupt:
+            over = True
+
+
+def _attend(door: Door, job: str, over: bool) -> None:
+    try:
+        door.attend_job(job, over)
+    except GearshiftError as error:
+        if error.code != "control_unavailable":
+            raise
 
 
 def of_plan(door: Door, plan: str) -> Callable[[], Mapping[str, Any] | None]:

@@ -78,6 +78,11 @@ _NAMES = {
         "Job {value!r} is {state}: cancel it first, or wait for its end.",
         "任务 {value!r} 的状态是 {state}：请先取消，或等它结束。",
     ),
+    "not_attached": ErrorKind(
+        409,
+        "Job {value!r} is not attached to a cell of yours: cancel it in its widget.",
+        "任务 {value!r} 没有附着在你的单元格上：请在任务卡片里取消。",
+    ),
     "no_checkpoint": ErrorKind(
         409,
         "Job {value!r} has no complete checkpoint: start it anew, and let it call gt.save_checkpoint().",

@@ -43,6 +43,8 @@ class JobSpec(Input):
     deadline_seconds: Annotated[int, Field(ge=1)] | None = None
     budget_nano: Annotated[int, Field(ge=0)] | None = None
     workspace: str | None = None
+    attached: bool = False
+    """It ends when the cell that launched it gives no sign of life; else it is nobody's but Gearshift's."""
     resume: Annotated[str, Field(pattern=JOB_ID)] | None = None
     """A job of the same owner that has ended: this one begins at its newest complete checkpoint."""
 

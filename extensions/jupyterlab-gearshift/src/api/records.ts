@@ -141,6 +141,7 @@ export interface JobSpec {
   deadline_seconds: number | null;
   budget_nano: number | null;
   workspace: string | null;
+  attached: boolean;
   resume: string | null;
 }
 

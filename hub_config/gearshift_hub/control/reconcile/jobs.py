@@ -16,7 +16,7 @@ from gearshift_hub.backends.jobs import JobNotStartedError
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.reconcile.job_launch import placement
 from gearshift_hub.control.reconcile.job_watch import Watch
-from gearshift_hub.control.services import job_line, job_records
+from gearshift_hub.control.services import job_line, job_records, jobs
 
 log = logging.getLogger("gearshift.control.jobs")
 
@@ -58,6 +58,7 @@ class JobLoop:
         """One look; returns the seconds until the next one is due."""
         if not self._adopted:
             await self._adopt()
+        jobs.end_unattended(self._ctx)
         if not self._closing:
             self._give_turns()
         for id in self._live():

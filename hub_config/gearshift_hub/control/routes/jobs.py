@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from gearshift.model.errors import fail
-from gearshift.model.record import Record
+from gearshift.model.record import Input, Record
 from gearshift.model.units import format_bytes
 
 from gearshift_hub.control.auth import Actor, context, may
@@ -28,6 +28,12 @@ class Sent(Record):
 
     sha256: str
     size_bytes: int
+
+
+class Attendance(Input):
+    """What the cell of an attached job tells every few seconds."""
+
+    over: bool = False
 
 
 @router.get("/jobs")
@@ -86,6 +92,14 @@ async def read_result(
     descriptor, size = jobs.open_result(ctx, actor, job)
     headers = {"Content-Length": str(size), "Content-Disposition": f'attachment; filename="{job}.result.zip"'}
     return StreamingResponse(_chunks(descriptor, size), media_type="application/zip", headers=headers)
+
+
+@router.post("/jobs/{job}/attendance", status_code=204)
+async def attend(
+    job: str, body: Attendance, actor: Actor = Depends(may.propose), ctx: Context = Depends(context)
+) -> None:
+    """A sign of life from the cell that launched an attached job; `over` ends the job, as its launch said."""
+    jobs.attend(ctx, actor, job, body.over)
 
 
 async def _body(request: Request, limit: int) -> bytes:

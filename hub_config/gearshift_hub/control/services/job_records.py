@@ -40,6 +40,8 @@ class JobsPart:
     backend: JobBackend
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     series: dict[str, Series] = field(default_factory=dict)
+    attended: dict[str, float] = field(default_factory=dict)
+    """Attached jobs -> when (monotonic) their cell gave the last sign of life, or control began to look."""
 
 
 def part(ctx: Context) -> JobsPart:
@@ -84,6 +86,12 @@ def queued(session: Session) -> list[JobRow]:
     return list(
         session.scalars(select(JobRow).where(JobRow.state == JobState.QUEUED).order_by(JobRow.number))
     )
+
+
+def unended(session: Session) -> list[JobRow]:
+    """Jobs that wait in line or hold machines, and are not being ended."""
+    going = [state for state in JobState if not state.is_final and state is not JobState.CANCELLING]
+    return list(session.scalars(select(JobRow).where(JobRow.state.in_(going)).order_by(JobRow.number)))
 
 
 def of_owner(session: Session, owner: str) -> list[JobRow]:

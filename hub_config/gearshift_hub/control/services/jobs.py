@@ -17,11 +17,21 @@ from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
 from gearshift_hub.control.services import job_line, job_plans
-from gearshift_hub.control.services.job_records import JobDetails, JobsPart, part, shown, visible
+from gearshift_hub.control.services.job_records import (
+    JobDetails,
+    JobsPart,
+    cancel,
+    part,
+    shown,
+    unended,
+    visible,
+)
 from gearshift_hub.control.services.job_series import READ_BYTES, Series
 
 LOG_BYTES = 1 << 16
 LISTED = 200
+UNATTENDED_SECONDS = 20.0
+"""Four signs of life that did not come."""
 
 
 class LogPage(Record):
@@ -43,6 +53,28 @@ def plug(ctx: Context) -> None:
         private = ctx.backend.box.able().uid_per_person
         ctx.backend.parts.put(JobsPart, JobsPart(LocalJobs(ctx.home, sys.executable, private)))
     job_plans.register(ctx)
+
+
+def attend(ctx: Context, actor: Actor, job: str, over: bool) -> None:
+    """The cell that launched an attached job is there; `over`: it was interrupted, and the job ends."""
+    with ctx.db.transaction() as session:
+        row = visible(session, actor, job)
+        if row.owner != actor.name or not row.spec.get("attached"):
+            raise fail("not_attached", field="job", value=job)
+        part(ctx).attended[job] = ctx.clock.monotonic()
+        if over:
+            cancel(ctx, session, row, actor.name)
+            part(ctx).bell.set()
+
+
+def end_unattended(ctx: Context) -> None:
+    """End attached jobs whose cell is gone: its kernel was restarted or killed. A control that comes back gives time."""
+    now, kept = ctx.clock.monotonic(), part(ctx).attended
+    with ctx.db.transaction() as session:
+        for row in unended(session):
+            if row.spec.get("attached") and now - kept.setdefault(row.id, now) > UNATTENDED_SECONDS:
+                cancel(ctx, session, row, "the end of its kernel")
+                kept.pop(row.id)
 
 
 def listed(ctx: Context, actor: Actor, workspace: str | None, plan: str | None) -> list[JobDetails]:
