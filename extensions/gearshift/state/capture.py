@@ -14,10 +14,11 @@ from typing import Any
 
 from gearshift.state import functions, links, pickler
 from gearshift.state.bounded import LEAST_S, OBJECT_S, TookTooLong, attempt
+from gearshift.state.kinds import name_of
 from gearshift.state.memory import Memory
 from gearshift.state.name_only import name_only_reference
 from gearshift.state.pickler import Stream
-from gearshift.state.refusal import explain, told, type_name
+from gearshift.state.refusal import explain, told
 from gearshift.state.report import Reason
 
 
@@ -37,7 +38,8 @@ class Node:
         """As a sentence names it."""
         if self.names:
             return self.names[0]
-        return str(getattr(self.value, "__qualname__", type_name(self.value)))
+        known = isinstance(self.value, types.FunctionType)
+        return str(self.value.__qualname__) if known else name_of(self.value)
 
 
 @dataclass
@@ -123,7 +125,10 @@ class Capture:
             node.stream.sink, node.stream.buffers = io.BytesIO(), []
             last = dump.writer.last
             return explain(node.value, node.value if last is None else last, error)
-        node.parts = links.shared_parts(dump.met, self._named_functions)
+        parts, error = attempt(lambda: links.shared_parts(dump.met, self._named_functions))
+        if error is not None:
+            return explain(node.value, node.value, error)
+        node.parts = parts or {}
         name = name_only_reference(node.stream.sink.getbuffer())
         return Reason("name_only", {"culprit": name}) if name else None
 

@@ -11,6 +11,9 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gearshift.state.bounded import attempt
+from gearshift.state.kinds import bases_of, module_of, path_of
+
 MOST_PARTS = 20_000
 """Larger values are compared by their first parts."""
 
@@ -19,13 +22,15 @@ _SCALARS = (float, complex, bool, str, bytes, bytearray, type(None))
 
 def fingerprint(value: Any, ns: object = None) -> str:
     """The digest as hex; the namespace itself is not looked into. Empty where the value's own code refuses."""
+    found, _ = attempt(lambda: _digest(value, ns))  # attributes, iteration and repr may run anybody's code
+    return found or ""
+
+
+def _digest(value: Any, ns: object) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    try:
-        for word in _Walk(ns).words(value):
-            digest.update(word.encode("utf-8", "surrogatepass"))
-            digest.update(b"\0")
-    except Exception:  # attributes, iteration and repr may run anybody's code
-        return ""
+    for word in _Walk(ns).words(value):
+        digest.update(word.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
     return digest.hexdigest()
 
 
@@ -65,25 +70,27 @@ class _Walk:
         if kind is dict:
             return f"dict:{len(item)}", (part for pair in item.items() for part in pair)
         if kind in (set, frozenset):
-            return f"{kind.__name__}:{sorted(fingerprint(part, self._ns) for part in item)}", ()
+            return f"{kind.__name__}:{sorted(_digest(part, self._ns) for part in item)}", ()
         return None
 
     def _object(self, item: Any, kind: type) -> tuple[str, Iterable[Any]]:
         if kind is types.FunctionType:
-            return f"function:{item.__qualname__}:{item.__code__.co_code.hex()}", ()
+            code = item.__code__
+            taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            return f"function:{item.__qualname__}:{','.join(taken)}", ()
         if issubclass(kind, type):
             return f"class:{item.__qualname__}:{','.join(sorted(k for k in vars(item) if k[:2] != '__'))}", ()
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        if kind.__module__ == "__main__":
+        name, module = path_of(kind), module_of(kind)
+        if module == "__main__":
             return name, _attributes(item, kind)
-        if f"{kind.__module__.partition('.')[0]}" in ("numpy", "torch"):
+        if module.partition(".")[0] in ("numpy", "torch"):
             return f"{name}:{getattr(item, 'shape', '')}:{getattr(item, 'dtype', '')}", ()
         return name, ()
 
 
 def _attributes(item: Any, kind: type) -> list[Any]:
     found = dict(getattr(item, "__dict__", {}))
-    for base in kind.__mro__:
+    for base in bases_of(kind):
         slots = base.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot not in ("__dict__", "__weakref__") and hasattr(item, slot):

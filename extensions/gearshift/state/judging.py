@@ -7,8 +7,8 @@ from typing import Any
 
 from gearshift.state import cells, namespace
 from gearshift.state.capture import Capture, Node
+from gearshift.state.kinds import type_name
 from gearshift.state.reasons import PROCESS_BOUND
-from gearshift.state.refusal import type_name
 from gearshift.state.remaking import Remake, Remaking
 from gearshift.state.report import Reason, Variable, Verdict
 

@@ -20,6 +20,7 @@ from collections.abc import Container, Hashable, Iterable, Mapping
 from typing import Any
 
 from gearshift.state.functions import CACHED, importable
+from gearshift.state.kinds import bases_of, path_of
 from gearshift.state.memory import Segment
 
 _PLAIN: tuple[type, ...] = (
@@ -88,7 +89,7 @@ class _PlainTypes(dict[type, bool]):
     """Whether objects of a type may be two without anybody noticing; asked a million times, so it is a dict."""
 
     def __missing__(self, kind: type) -> bool:
-        names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
+        names = (path_of(base) for base in bases_of(kind))
         self[kind] = found = issubclass(kind, _PLAIN) or not _PLAIN_NAMES.isdisjoint(names)
         return found
 

@@ -11,17 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from gearshift.state import namespace, surroundings
+from gearshift.state.bounded import OBJECT_S, attempt, unbounded
 from gearshift.state.capture import Capture
 from gearshift.state.container import Reader, Refused
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.judging import tell
 from gearshift.state.rebuild import LOADING
-from gearshift.state.refusal import Refusal
+from gearshift.state.refusal import Refusal, told
 from gearshift.state.remaking import Remaking
 from gearshift.state.report import Outcome, Reason, Report, Variable, Verdict
 from gearshift.state.rerunning import RERUN_S, run_again
-from gearshift.state.saving import FORMAT, collector_off, python_of
+from gearshift.state.saving import FORMAT, python_of, undisturbed
 from gearshift.state.tolerant import MARK, Hole, TolerantUnpickler
+
+LOAD_FACTOR = 4
+"""Loading runs imports that nobody sees, and its progress is not seen either: it gets more time than writing."""
+
+SLOWEST = 1 << 20
+"""Bytes a second that even the slowest objects are read at."""
+
+LONGEST_S = 120.0
+"""For the thorough reading of one group."""
 
 
 def load(
@@ -30,6 +40,8 @@ def load(
     key: bytes,
     rerun: Collection[str] = (),
     rerun_seconds: float = RERUN_S,
+    *,
+    object_seconds: float = OBJECT_S,
 ) -> Report:
     """Puts everything back, then runs the cells of the names in `rerun` again: a person agreed to those, and to no
     others. Raises `Refused` before anything is used when the file is changed, damaged or not ours."""
@@ -39,8 +51,8 @@ def load(
         raise Refused(f"the file has format {reader.index.get('format')!r}, known is {FORMAT}")
     around = reader.index["around"]
     notes = surroundings.before(ns, around)
-    restore = Restore(reader, ns)
-    with collector_off():
+    restore = Restore(reader, ns, object_seconds)
+    with undisturbed():
         restore.all()
     notes += surroundings.shell(ns, around)
     variables = restore.records([Variable.from_json(body) for body in reader.index["variables"]], around)
@@ -53,8 +65,9 @@ def load(
 class Restore:
     """One load: streams are read when they are needed, each once."""
 
-    def __init__(self, reader: Reader, ns: dict[str, Any]) -> None:
+    def __init__(self, reader: Reader, ns: dict[str, Any], seconds: float) -> None:
         self.ns = ns
+        self._seconds = seconds
         self.private: dict[int, dict[str, Any]] = {}
         self.notes: list[Reason] = []
         self._reader = reader
@@ -70,16 +83,26 @@ class Restore:
         """Everything, bound to its names."""
         token = LOADING.set(self)
         try:
-            for number in self._nodes:
+            for number in sorted(self._nodes, key=self._is_data):
                 self._ensure(number)
+                self._bind(number)
         finally:
             LOADING.reset(token)
-        for number, value in self._values.items():
-            for name in self._nodes[number]["names"]:
-                namespace.bind(self.ns, name, value)
+        for number in self._nodes:
+            self._bind(number)
         for number, value in self._values.items():
             if fingerprint(value, self.ns) != self._nodes[number]["print"]:
                 self._failures[number] = Reason("changed")
+
+    def _is_data(self, number: int) -> bool:
+        """Data comes last: its own code for loading finds the modules and functions that it uses."""
+        return bool(self._nodes[number]["data"])
+
+    def _bind(self, number: int) -> None:
+        """Again at the end, so that the order of names is as it was."""
+        for name in self._nodes[number]["names"] if number in self._values else ():
+            self.ns.pop(name, None)
+            namespace.bind(self.ns, name, self._values[number])
 
     def definition(self, number: int) -> Any:
         """A class or function by its number."""
@@ -123,13 +146,8 @@ class Restore:
             return
         noted = len(self.notes)
         self._open.add(id(group))
-        try:
-            values = self._read(group)
-        except Exception:  # whatever their own code raises; the thorough reading finds whose it is
-            del self.notes[noted:]
-            values = self._read_tolerantly(group)
-        finally:
-            self._open.discard(id(group))
+        values = self._values_of(group)
+        self._open.discard(id(group))
         told, self.notes[noted:] = self.notes[noted:], []
         for member, value in zip(group["nodes"], values, strict=True):
             self._told[member] = _once(told)
@@ -137,6 +155,20 @@ class Restore:
                 self._failures[member] = value.reason
             else:
                 self._values[member] = value
+
+    def _values_of(self, group: dict[str, Any]) -> list[Any]:
+        """Whatever their own code raises, the thorough reading finds whose it is."""
+        noted = len(self.notes)
+        values, _ = attempt(
+            lambda: self._read(group), LOAD_FACTOR * self._seconds + group["stream"][1] / SLOWEST
+        )
+        if values is not None:
+            return values
+        del self.notes[noted:]
+        values, failed = attempt(lambda: self._read_tolerantly(group), LONGEST_S)
+        if values is not None:
+            return values
+        return [Hole(Reason("load_raises", {"error": told(failed) if failed else ""}))] * len(group["nodes"])
 
     def _fail(self, group: dict[str, Any], reason: Reason) -> None:
         for number in group["nodes"]:
@@ -153,7 +185,7 @@ class Restore:
         """With holes where objects could not be made; variables that reach one become the hole."""
         with self._stream(group) as (file, buffers):
             look_up = _Unpickler(io.BytesIO(), buffers=()).find_class
-            reader = TolerantUnpickler(file, buffers, look_up)
+            reader = TolerantUnpickler(file, buffers, look_up, self._seconds)
             reader.load()
             values: Any = reader.load()
         if type(values) is Hole:
@@ -168,6 +200,11 @@ class Restore:
 
 class _Unpickler(pickle.Unpickler):
     """The fast one."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """An import may take long on a cold machine: that is no object's fault."""
+        with unbounded():
+            return super().find_class(module, name)
 
 
 def _spoiled(ns: dict[str, Any], value: Any) -> Hole | None:

@@ -6,6 +6,8 @@ import io
 import types
 from collections.abc import Mapping, Sequence
 
+from gearshift.state.kinds import bases_of, path_of
+
 _BOUND: Mapping[str, tuple[str, str]] = {
     "generator": (
         "a generator stopped in mid-run; its position lives in this process only",
@@ -177,8 +179,8 @@ _BY_NAME: Mapping[str, str] = {
 
 def code_of(kind: type) -> str | None:
     """The code of things of this type or of a type it is made from; None for what may well travel."""
-    for base in kind.__mro__:
-        code = _BY_TYPE.get(base) or _BY_NAME.get(f"{base.__module__}.{base.__qualname__}")
+    for base in bases_of(kind):
+        code = _BY_TYPE.get(base) or _BY_NAME.get(path_of(base))
         if code:
             return code
     return None

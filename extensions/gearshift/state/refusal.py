@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gearshift.state.bounded import TookTooLong
+from gearshift.state.kinds import type_name
 from gearshift.state.reasons import code_of, file_code, is_file
 from gearshift.state.report import Reason
 
@@ -45,13 +46,6 @@ def told(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     line = f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
     return line if len(line) <= 200 else f"{line[:200]}…"
-
-
-def type_name(value: Any) -> str:
-    """`DataFrame`, `sqlite3.Connection`, `Net`: as a person would say it."""
-    kind = type(value)
-    module = kind.__module__.partition(".")[0]
-    return kind.__qualname__ if module in {"builtins", "__main__"} else f"{module}.{kind.__qualname__}"
 
 
 def _inside(value: Any, culprit: Any) -> dict[str, str]:

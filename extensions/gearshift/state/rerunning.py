@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from gearshift.state import namespace
-from gearshift.state.bounded import TookTooLong, attempt
+from gearshift.state.bounded import TookTooLong, attempt, watch
 from gearshift.state.cells import facts
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.refusal import told
@@ -23,7 +23,11 @@ def run_again(ns: dict[str, Any], variables: list[Variable], names: Collection[s
     wanted = [v for v in variables if v.name in names and v.is_lost]
     if not wanted:
         return
-    run = _Run(ns, variables, seconds)
+    with watch():
+        _run_all(_Run(ns, variables, seconds), wanted, ns)
+
+
+def _run_all(run: _Run, wanted: list[Variable], ns: dict[str, Any]) -> None:
     cells = {cell: [v for v in wanted if cell in v.cells] for v in wanted for cell in v.cells}
     for cell in sorted(cells):
         if any(v.outcome is not Outcome.NOT_REBUILT for v in cells[cell]):

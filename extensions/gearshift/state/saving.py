@@ -12,38 +12,47 @@ from pathlib import Path
 from typing import Any
 
 from gearshift.state import files, namespace, rebuild, surroundings
+from gearshift.state.bounded import OBJECT_S, watch
 from gearshift.state.capture import Capture, Group, Node
 from gearshift.state.container import Span, Writer
 from gearshift.state.fingerprint import fingerprint
 from gearshift.state.functions import standard_streams
-from gearshift.state.judging import records
+from gearshift.state.judging import kind_of, records
 from gearshift.state.memory import Segment
 from gearshift.state.report import Plan, Report
 
 FORMAT = 1
 
 
-def plan(ns: dict[str, Any], leave_out: Collection[str] = ()) -> Plan:
+def plan(ns: dict[str, Any], leave_out: Collection[str] = (), *, object_seconds: float = OBJECT_S) -> Plan:
     """What would become of each variable. Nothing is changed and nothing is written."""
     started = time.perf_counter()
     named = list(namespace.variables(ns))
-    with collector_off():
-        capture = _capture(ns, named, leave_out)
+    with undisturbed():
+        capture = _capture(ns, named, leave_out, object_seconds)
     variables = records(ns, named, capture)
     size = sum(node.bytes for node in capture.nodes if node.failure is None)
     return Plan(variables, size, time.perf_counter() - started)
 
 
-def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection[str] = ()) -> Report:
+def save(
+    ns: dict[str, Any],
+    path: str | Path,
+    key: bytes,
+    leave_out: Collection[str] = (),
+    *,
+    object_seconds: float = OBJECT_S,
+) -> Report:
     """Writes all that can travel to `path`, signed with `key`; names the rest. The namespace is not changed.
 
     Raises `DiskFull` or another `StateError`, and then leaves nothing behind."""
     started = time.perf_counter()
     around = surroundings.read(ns)
     named = list(namespace.variables(ns))
-    with collector_off():
-        capture = _capture(ns, named, leave_out)
+    with undisturbed():
+        capture = _capture(ns, named, leave_out, object_seconds)
         groups = capture.groups()
+        nodes = {str(node.number): _node(node, ns) for group in groups for node in group.nodes}
     _flush_files(named)
     variables = records(ns, named, capture)
     with Writer(Path(path), key) as writer:
@@ -52,7 +61,7 @@ def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection
             "python": platform.python_version(),
             "around": around,
             "groups": [_put(writer, group) for group in groups],
-            "nodes": {str(n.number): _node(n, ns) for g in groups for n in g.nodes},
+            "nodes": nodes,
             "variables": [v.to_json() for v in variables],
         }
         size = writer.finish(index)
@@ -60,24 +69,33 @@ def save(ns: dict[str, Any], path: str | Path, key: bytes, leave_out: Collection
 
 
 @contextlib.contextmanager
-def collector_off() -> Iterator[None]:
-    """Millions of objects are met and none becomes garbage: looking for some would take most of the time."""
+def undisturbed() -> Iterator[None]:
+    """Millions of objects are met and none becomes garbage: looking for some would take most of the time. Anybody's
+    code runs, so it is watched."""
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with watch():
+            yield
     finally:
         if was_on:
             gc.enable()
 
 
-def _capture(ns: dict[str, Any], named: list[tuple[str, Any]], leave_out: Collection[str]) -> Capture:
+def _capture(
+    ns: dict[str, Any], named: list[tuple[str, Any]], leave_out: Collection[str], seconds: float
+) -> Capture:
     kept = ((name, value) for name, value in named if name not in leave_out)
     singles = dict(standard_streams())
     shell = namespace.shell_of(ns)
     if shell is not None:
         singles[id(shell)] = (rebuild.shell, ())
-    return Capture(ns, kept, singles)
+    there = dict(ns)
+    capture = Capture(ns, kept, singles, seconds)
+    if len(there) != len(ns) or any(ns.get(name, capture) is not value for name, value in there.items()):
+        ns.clear()  # their own code changed it while it was asked to save itself
+        ns.update(there)
+    return capture
 
 
 def _put(writer: Writer, group: Group) -> dict[str, Any]:
@@ -99,7 +117,13 @@ def _put_buffer(writer: Writer, buffer: memoryview | Segment) -> Span:
 
 
 def _node(node: Node, ns: dict[str, Any]) -> dict[str, Any]:
-    return {"names": node.names, "label": node.label(), "print": fingerprint(node.value, ns)}
+    is_data = kind_of(node.value) == "data"
+    return {
+        "names": node.names,
+        "label": node.label(),
+        "data": is_data,
+        "print": fingerprint(node.value, ns),
+    }
 
 
 def _flush_files(named: list[tuple[str, Any]]) -> None:

@@ -149,7 +149,9 @@ def _write_shell(ns: dict[str, Any], saved: Mapping[str, Any] | None) -> Iterato
     if shell is None or saved is None:
         return
     manager = shell.history_manager
-    if shell.execution_count <= saved["count"]:  # a kernel that has gone on since then keeps its own numbering
+    if (
+        shell.execution_count <= saved["count"]
+    ):  # a kernel that has gone on since then keeps its own numbering
         manager.input_hist_parsed[:] = saved["parsed"]
         manager.input_hist_raw[:] = saved["raw"]
         shell.execution_count = saved["count"]

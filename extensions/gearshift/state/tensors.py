@@ -35,7 +35,9 @@ class ChipSegment(Segment):
             owner = next(o for o in self.owners if o.data_ptr() <= at < o.data_ptr() + o.nbytes())
             inside = at - owner.data_ptr()
             length = min(PIECE, owner.nbytes() - inside)
-            there = torch.empty(0, dtype=torch.uint8, device=owner.device).set_(owner, inside, (length,), (1,))
+            there = torch.empty(0, dtype=torch.uint8, device=owner.device).set_(
+                owner, inside, (length,), (1,)
+            )
             with unbounded():
                 host = there.cpu()
             yield host_memory(host.data_ptr(), length)

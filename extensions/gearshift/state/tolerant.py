@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from typing import IO, Any, ClassVar, cast
 
+from gearshift.state.bounded import LEAST_S, TookTooLong, attempt
 from gearshift.state.rebuild import GoneError
 from gearshift.state.refusal import Refusal, told
 from gearshift.state.report import Reason
@@ -32,18 +33,30 @@ class TolerantUnpickler(pickle._Unpickler):
 
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(pickle._Unpickler.dispatch)
 
-    def __init__(self, file: IO[bytes], buffers: Iterable[Any], look_up: Callable[[str, str], Any]) -> None:
+    def __init__(
+        self, file: IO[bytes], buffers: Iterable[Any], look_up: Callable[[str, str], Any], seconds: float
+    ) -> None:
         super().__init__(file, buffers=buffers)
         self._look_up = look_up
+        self._seconds = seconds
+
+    def try_to(self, load: Callable[[Any], None]) -> BaseException | None:
+        """One step that may run anybody's code; what hangs leaves less time to the next."""
+        _, error = attempt(lambda: load(self), self._seconds)
+        if isinstance(error, TookTooLong):
+            self._seconds = max(self._seconds / 2, LEAST_S)
+        return error
 
     def find_class(self, module: str, name: str) -> Any:
         return self._look_up(module, name)
 
 
-def _hole(error: Exception, looked_up: bool = False) -> Hole:
+def _hole(error: BaseException, looked_up: bool = False) -> Hole:
     for cause in (error, error.__cause__):
         if isinstance(cause, Refusal):
             return Hole(Reason(cause.code, cause.words))
+    if isinstance(error, TookTooLong):
+        return Hole(Reason("too_slow", {"seconds": f"{error.seconds:g}"}))
     if isinstance(error, GoneError):
         return Hole(Reason("file_gone", {"path": str(error)}))
     if isinstance(error, ImportError):
@@ -70,9 +83,8 @@ def _reduce(self: Any) -> None:
         self.stack[-1] = found
         _poison(self, args, found)
         return
-    try:
-        pickle._Unpickler.load_reduce(self)  # type: ignore[attr-defined]
-    except Exception as error:
+    error = self.try_to(pickle._Unpickler.load_reduce)  # type: ignore[attr-defined]
+    if error is not None:
         self.stack[-1] = made = _hole(error)
         _poison(self, args, made)
 
@@ -99,11 +111,10 @@ def _new(load: Callable[[Any], None], taken: int) -> Callable[[Any], None]:
         depth = len(self.stack) - taken
         found = next((h for h in map(_holds, parts) if h is not None), None)
         if found is None:
-            try:
-                load(self)
+            error = self.try_to(load)
+            if error is None:
                 return
-            except Exception as error:
-                found = _hole(error, looked_up=load.__name__ == "load_stack_global")
+            found = _hole(error, looked_up=load.__name__ == "load_stack_global")
         del self.stack[depth:]
         self.append(found)
 
@@ -119,9 +130,8 @@ def _fill(load: Callable[[Any], None], taken: int | None) -> Callable[[Any], Non
         if type(target) is Hole:
             self.pop_mark() if taken is None else self.stack.__delitem__(slice(-taken, None))
             return
-        try:
-            load(self)
-        except Exception as error:  # their own code may raise anything
+        error = self.try_to(load)
+        if error is not None:
             while self.stack[-1] is not target:
                 self.stack.pop()
             _replace(self, -1, _hole(error))
