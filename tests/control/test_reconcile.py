@@ -97,7 +97,7 @@ async def test_a_stranger_is_ended_and_told(control: Control, alice: Person) -> 
 
 
 async def test_an_idle_workspace_stops_and_its_clock_begins_at_ready(control: Control, alice: Person) -> None:
-    idle = control.deployment.idle.model_copy(update={"after_hours": 8.0})
+    idle = control.deployment.idle.model_copy(update={"after_hours": 8.0, "warn_before": 600.0})
     control.ctx.deployment = control.deployment.model_copy(update={"idle": idle})
     control.servers.doing["executed_at"] = to_iso(control.clock.now() - timedelta(days=3))
     await alice.start()

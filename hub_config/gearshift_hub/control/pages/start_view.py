@@ -168,8 +168,10 @@ def _idle(ctx: Context, v: Voice) -> str | None:
     idle = ctx.deployment.idle
     if not idle.after_hours or idle.action is IdleAction.KEEP:
         return None
-    key = "start.idle_drop" if idle.action is IdleAction.DROP else "start.idle"
-    return v.say(key, hours=f"{idle.after_hours:g}")
+    hours = f"{idle.after_hours:g}"
+    if idle.action is IdleAction.DROP:
+        return v.say("start.idle_drop", hours=hours)
+    return v.say("start.idle", hours=hours)
 
 
 def _form(ctx: Context, choice: Choice, balance: int, v: Voice) -> dict[str, Any]:
