@@ -4,6 +4,7 @@ import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import type { CodeCell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, runCell } from '@jupyterlab/notebook';
 
+import { heard } from '../models/reattach.js';
 import { IGearshift } from '../tokens.js';
 
 export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
@@ -12,11 +13,15 @@ export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   autoStart: true,
   requires: [IGearshift],
   provides: INotebookCellExecutor,
-  activate: (_app, { gate }: IGearshift) => ({
+  activate: (app, { gate }: IGearshift) => ({
     runCell: async options => {
       if (gate.isClosed && options.cell.model.type === 'code') {
         (options.cell as CodeCell).setPrompt('*');
         await gate.passed();
+        if (options.sessionContext) {
+          const { sessionContext } = options;
+          await heard(app.serviceManager.sessions, { path: sessionContext.path, sessionContext });
+        }
       }
       return options.cell.isDisposed ? false : runCell(options);
     }

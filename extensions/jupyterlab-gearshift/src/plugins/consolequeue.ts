@@ -3,6 +3,7 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleCellExecutor, runCell } from '@jupyterlab/console';
 
+import { heard } from '../models/reattach.js';
 import { IGearshift } from '../tokens.js';
 
 export const consoleQueuePlugin: JupyterFrontEndPlugin<IConsoleCellExecutor> = {
@@ -11,9 +12,13 @@ export const consoleQueuePlugin: JupyterFrontEndPlugin<IConsoleCellExecutor> = {
   autoStart: true,
   requires: [IGearshift],
   provides: IConsoleCellExecutor,
-  activate: (_app, { gate }: IGearshift) => ({
+  activate: (app, { gate }: IGearshift) => ({
     runCell: async options => {
-      await gate.passed();
+      if (gate.isClosed) {
+        await gate.passed();
+        const { sessionContext } = options;
+        await heard(app.serviceManager.sessions, { path: sessionContext.path, sessionContext });
+      }
       return options.cell.isDisposed ? false : runCell(options);
     }
   })
