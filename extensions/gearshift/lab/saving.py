@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +23,8 @@ Busy = Literal["wait", "interrupt", "leave"]
 Names = tuple[str, ...] | Mapping[str, tuple[str, ...]]
 """Names for all kernels, or by a kernel's id."""
 PLAN_S = 20.0
+SETTLES_S = 1.0
+"""Within this a kernel that has answered us says that it is idle again, unless a cell of its person runs by then."""
 DAY_S = 24 * 3600.0
 SILENT = ("busy", "late")
 """What a kernel is that gave no answer in time: who chose not to wait for cells does not wait for it either."""
@@ -50,6 +54,8 @@ class Saver:
     def __init__(self, server: Any, environment: LabEnvironment) -> None:
         self._server, self._environment = server, environment
         self._sampler = Sampler(environment)
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asked: dict[str, float] = {}
 
     @property
     def _kernels(self) -> Any:
@@ -148,8 +154,34 @@ class Saver:
             for row in rows
         ]
 
+    @asynccontextmanager
+    async def _turn(self, kernel_id: str, manager: Any, seconds: float) -> AsyncIterator[None]:
+        """One question of ours at a time: a kernel that answers us is busy too, and must not look so to the next one."""
+        try:
+            await asyncio.wait_for(self._turns[kernel_id].acquire(), seconds)
+        except TimeoutError as error:
+            raise KernelError("busy", f"the kernel did not answer within {seconds:g} s") from error
+        try:
+            if time.monotonic() - self._asked.get(kernel_id, -SETTLES_S) < SETTLES_S:
+                with suppress(KernelError):
+                    await until_idle(manager, SETTLES_S)
+            yield
+        finally:
+            self._asked[kernel_id] = time.monotonic()
+            self._turns[kernel_id].release()
+
     async def _plan_one(self, kernel_id: str, sessions: list[SavedSession]) -> dict[str, Any]:
         manager = self._kernels.get_kernel(kernel_id)
+        try:
+            async with self._turn(kernel_id, manager, PLAN_S):
+                return await self._plan_in_turn(kernel_id, manager, sessions)
+        except KernelError as error:
+            failed = {"busy": True, "variables": [], "error": {"code": error.code, "text": error.text}}
+            return {**_who(kernel_id, manager, sessions), **failed}
+
+    async def _plan_in_turn(
+        self, kernel_id: str, manager: Any, sessions: list[SavedSession]
+    ) -> dict[str, Any]:
         found = {**_who(kernel_id, manager, sessions), "busy": manager.execution_state == "busy"}
         if found["busy"]:
             return {**found, "variables": [], "error": {"code": "busy", "text": "a cell is running"}}
@@ -178,14 +210,15 @@ class Saver:
             if not await manager.is_alive():
                 raise KernelError("dead", "the kernel is not running")
             check_kind(manager)
-            found["waited_seconds"] = await _settle(manager, request.busy, end)
             what = {
                 "do": "save",
                 "path": str(folder / file),
                 "key_folder": str(self._environment.state_dir),
                 "leave_out": list(of_kernel(request.leave_out, kernel_id)),
             }
-            report = await ask(manager, what, self._folder, left_until(end))
+            async with self._turn(kernel_id, manager, left_until(end)):
+                found["waited_seconds"] = await _settle(manager, request.busy, end)
+                report = await ask(manager, what, self._folder, left_until(end))
         except KernelError as error:
             status = "left" if error.code in SILENT and request.busy != "wait" else error.code
             return {**found, "status": status, "error": {"code": error.code, "text": error.text}}

@@ -85,6 +85,12 @@ export interface Metrics {
   at?: string;
 }
 
+/** How our server is, and its kernels. */
+export interface Health {
+  ok: boolean;
+  kernels: { kernel_id: string; state: string | null }[];
+}
+
 export type Verdict = 'copy' | 'rerun' | 'cannot' | 'left_out';
 
 export interface Variable {

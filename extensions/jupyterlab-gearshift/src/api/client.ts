@@ -6,6 +6,7 @@ import type {
   Costs,
   Idle,
   IdleAction,
+  Health,
   Integrity,
   LedgerLine,
   LogPage,
@@ -83,7 +84,7 @@ export class Client {
     return this._request('metrics');
   }
 
-  health(): Promise<unknown> {
+  health(): Promise<Health> {
     return this._request('health');
   }
 

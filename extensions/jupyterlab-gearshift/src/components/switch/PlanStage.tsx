@@ -2,7 +2,7 @@
 
 import * as React from 'react';
 
-import type { CatalogMachine, SwitchFigures } from '../../api/answers.js';
+import type { CatalogMachine, KernelPlan, SwitchFigures } from '../../api/answers.js';
 import type { Words } from '../../i18n.js';
 import { Icon } from '../../icons.js';
 import type { BusyWay, Stage, SwitchFlow } from '../../models/switchflow.js';
@@ -32,7 +32,7 @@ export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactEl
   const rerun = useSignal(flow.changed, () => flow.rerun);
   const why = useWhyNot(figures, consent.missing);
   const expired = useExpiry(plan.expires_at, flow.renew);
-  useRuns(flow);
+  useRuns(flow, figures.kernels);
   const name = words.pick(to?.title) || figures.to.machine;
   return (
     <DialogBody
@@ -96,13 +96,27 @@ function useWhyNot(figures: SwitchFigures, unagreed: boolean): string | null {
   return closed ?? tooSmall ?? (unagreed ? words.t('Tick that you can do without what would be lost.') : null);
 }
 
-/** A plan holds until a kernel runs again; then it is made anew in place. */
-function useRuns(flow: SwitchFlow): void {
-  const { runs } = useGearshift();
+const LOOK_MS = 2000;
+
+/** A plan holds until a kernel runs again; then it is made anew in place. While one is busy it is looked at, so that its
+ *  end is noticed also where no page of ours listens to it. */
+function useRuns(flow: SwitchFlow, kernels: readonly KernelPlan[]): void {
+  const { client, runs } = useGearshift();
+  const busy = kernels.filter(kernel => kernel.busy).map(kernel => kernel.kernel_id).join(' ');
   React.useEffect(() => {
     runs.changed.connect(flow.ran);
     return () => void runs.changed.disconnect(flow.ran);
   }, [runs, flow]);
+  React.useEffect(() => {
+    const look = async (): Promise<void> => {
+      const { kernels } = await client.health();
+      if (!kernels.some(kernel => busy.includes(kernel.kernel_id) && kernel.state === 'busy')) {
+        flow.ran();
+      }
+    };
+    const timer = busy ? setInterval(() => void look().catch(() => undefined), LOOK_MS) : undefined;
+    return () => clearInterval(timer);
+  }, [busy, client, flow]);
 }
 
 /** Why the kernels do not fit there; null where they do, or where nothing has to fit anew. */
