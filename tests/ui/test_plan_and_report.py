@@ -1,4 +1,4 @@
-"""The plan of a switch tells the truth before, its report after: verdicts, choices, consent, refresh, seconds; in both languages."""
+"""The plan of a switch tells the truth before, its report after: verdicts, choices, consent, refresh, seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gearshift_testing.running import Running
 from playwright.sync_api import Locator, expect
 
 STEPPER = "stepper = (n for n in range(9)); next(stepper)"
-WORKER = "class Worker:\n    made = 0\n    def __reduce__(self):\n        raise TypeError('not to be moved')\nworker = Worker()"
+WORKER = "class Worker:\n    def __reduce__(self):\n        raise TypeError('not to be moved')\nworker = Worker()"
 CONNECTION = "import sqlite3; conn = sqlite3.connect(':memory:')"
 
 
