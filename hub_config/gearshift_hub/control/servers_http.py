@@ -48,6 +48,7 @@ class HttpServers:
         leave_out: Names,
         rerun: Names = (),
         partly: bool = False,
+        leaving: bool = False,
         seconds: float | None = None,
     ) -> dict[str, Any]:
         body = {
@@ -56,9 +57,13 @@ class HttpServers:
             "leave_out": leave_out,
             "rerun": rerun,
             "partly": partly,
+            "leaving": leaving,
             **_limit(seconds),
         }
         return await self._ask(owner, name, port, "POST", "state/save", body)
+
+    async def stay(self, owner: str, name: str, port: int) -> None:
+        await self._ask(owner, name, port, "POST", "documents/stay", {})
 
     async def restore(
         self,

@@ -68,6 +68,7 @@ def server_settings(documents_on_server: bool) -> dict[str, Any]:
         "KernelManager": {"transport": "ipc"},
         "FileContentsManager": {"files_handler_class": "gearshift.lab.files.PersonFiles"},
         "MappingKernelManager": {"cull_idle_timeout": 0, "buffer_offline_messages": not documents_on_server},
+        "YDocExtension": {"ystore_class": "gearshift.lab.documents.update_store.UpdateStore"},
         "SQLiteYStore": {"squash_after_inactivity_of": 3600},
         "LabApp": {
             "news_url": None,

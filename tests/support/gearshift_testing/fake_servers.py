@@ -48,6 +48,10 @@ class FakeServers:
             "disk": disk if probe and self.bytes_per_second else None,
         }
 
+    async def stay(self, owner: str, name: str, port: int) -> None:
+        await self.faults.pass_by("stay")
+        self._tree(port)
+
     async def save(
         self,
         owner: str,
@@ -59,6 +63,7 @@ class FakeServers:
         leave_out: Names,
         rerun: Names = (),
         partly: bool = False,
+        leaving: bool = False,
         seconds: float | None = None,
     ) -> dict[str, Any]:
         await self.faults.pass_by("save")

@@ -109,11 +109,13 @@ class LabServer:
             "--ServerApp.base_url=/user/mei/vlm/", "--KernelManager.transport=ipc",
             f"--SQLiteYStore.db_path={self._folders.state}/documents/updates.db",
             "--YDocExtension.document_cleanup_delay=3",
+            "--YDocExtension.ystore_class=gearshift.lab.documents.update_store.UpdateStore",
             f"--BaseFileIdManager.db_path={self._folders.state}/documents/files.db",
         ]  # fmt: skip
         self._process = subprocess.Popen(
             command, env=self._environment(), stdout=self._log, stderr=self._log, start_new_session=True
         )
+        self.pid = self._process.pid
         self.url = self._wait_for_address()
         self.http = httpx.Client(
             base_url=self.url, headers={"Authorization": f"token {TOKEN}"}, timeout=60, trust_env=False

@@ -200,7 +200,8 @@ def in_file(file: Path, cell: str) -> dict[str, Any]:
     """A cell as it is saved; an empty one before the first save, and while it is being written."""
     cells = saved(file).get("cells", [])
     empty: dict[str, Any] = {"outputs": [], "execution_count": None}
-    return next((one for one in cells if one["id"] == cell), empty)
+    found = next((one for one in cells if one["id"] == cell), empty)
+    return {**found, "source": "".join(found.get("source", ""))}
 
 
 def text_in_file(file: Path, cell: str) -> str:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pycrdt import Array
@@ -73,7 +74,8 @@ class Rooms:
 
     async def _store_first(self, document: str) -> None:
         """Changes that were stored and not yet saved when the last server ended go into the file, if that is the one
-        they were made to; else the file, changed by somebody else since, holds."""
+        they were made to; else the file, changed by somebody else since, holds. A copy beside it, which a save makes
+        first and removes last, says that a save was cut off: the file may be half."""
         kind, content_type, file_id = document.split(":", 2)
         path = self._files.get_path(file_id)
         found = await stored_document(self._db_path, content_type, file_id)
@@ -82,12 +84,14 @@ class Rooms:
         contents = self._server.contents_manager
         try:
             now = await _maybe(contents.get(path, content=False, require_hash=True))
-            if now.get("hash") != found.hash:
+            half = Path(contents._get_os_path(path)).with_name(f".~{path.rsplit('/', 1)[-1]}")
+            if now.get("hash") != found.hash and not half.exists():
                 return
-            file = await _maybe(contents.get(path, content=True, type=content_type, format=kind))
-            if file["content"] != found.content:
+            file = None if half.exists() else await _maybe(contents.get(path, type=content_type, format=kind))
+            if file is None or file["content"] != found.content:
                 model = {"type": content_type, "format": kind, "content": found.content}
                 await _maybe(contents.save(model, path))
+                half.unlink(missing_ok=True)
                 log.info("%s: changes that were not saved yet are in the file", path)
         except Exception as error:  # a file that is gone or locked: the room says so when it is opened
             log.warning("%s: stored changes could not be saved: %s", path, error)
@@ -174,6 +178,8 @@ class Rooms:
                 room.cleaner.cancel()
             if not await self.save(name):
                 log.warning("%s was not saved before the stop", name)
+            # Changes that are still on their way to the store would be cut off; pages build on each of them.
+            await room.ystore.encode_state_as_update(room.ydoc)
             await self._drop(name, room)
 
     async def _drop(self, document: str, room: Any) -> None:

@@ -59,8 +59,7 @@ class StayHandler(ControlDoor):
     @signed_in
     async def post(self) -> None:
         await self.executor.stay()
-        self.set_status(204)
-        await self.finish()
+        await self.finish({"ok": True})
 
 
 def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:

@@ -80,6 +80,7 @@ class _Stop:
                 busy="interrupt",
                 leave_out=[],
                 partly=True,
+                leaving=True,
                 seconds=self._kernels_s,
             )
         except ServerGoneError:

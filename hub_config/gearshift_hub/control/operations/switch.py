@@ -6,6 +6,7 @@ was saved restored), the reservation given up. The old price holds until *verify
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from gearshift.model.errors import GearshiftError, fail
@@ -15,6 +16,7 @@ from gearshift.model.units import from_iso, to_iso
 from gearshift.model.workspace import WorkspaceState
 from sqlalchemy.orm import Session
 
+from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations import exchange, going_back
 from gearshift_hub.control.operations.exchange import new_spec
@@ -35,6 +37,9 @@ from gearshift_hub.control.services import leases, states, workspaces
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
 
+STAY_S = 5.0
+
+
 def flow(ctx: Context) -> Flow:
     """The steps of a switch, on this control."""
     switch, deadlines = _Switch(ctx), ctx.deployment.deadlines
@@ -50,7 +55,7 @@ def flow(ctx: Context) -> Flow:
     return Flow(
         steps={
             "reserve": StepWork(switch.reserve, undo=switch.give_up, seconds=lambda _run: stop_s),
-            "save": StepWork(switch.save, seconds=save_s),
+            "save": StepWork(switch.save, undo=switch.stay, seconds=save_s),
             "stop": StepWork(switch.stop, undo=switch.back_on_old, seconds=stop_or_back_s),
             "start": StepWork(switch.start, undo=switch.end_new, seconds=lambda _run: start_s),
             "restore": StepWork(switch.restore, seconds=save_s),
@@ -103,6 +108,7 @@ class _Switch:
                 busy=str(params.get("busy", "wait")),
                 leave_out=params.get("leave_out", []),
                 rerun=params.get("rerun", {}),
+                leaving=True,
                 seconds=kernels_s(state_s(self._ctx, run)),
             )
         except ServerGoneError as error:
@@ -110,6 +116,14 @@ class _Switch:
         if params.get("snapshot"):
             self._keep(run, report)
         return {"result": {"saved": report}}
+
+    async def stay(self, run: Run) -> None:
+        """The old server opens its documents again; one that is gone has none, and opens them when it starts."""
+        port = run.data["old"]["server"]["port"]
+        if port is not None:
+            with suppress(ServerGoneError, GearshiftError, DeadlineError):
+                stayed = self._ctx.servers.stay(run.owner, name_of(run), port)
+                await within(self._ctx.clock, STAY_S, stayed)
 
     def _keep(self, run: Run, report: dict[str, Any]) -> None:
         """The snapshot that was asked for. One that has no room is refused, and nothing was stopped."""
