@@ -169,6 +169,8 @@ export interface SwitchFigures {
   seconds: number;
   availability: { free: number; total: number };
   rollback: 'frozen' | 'saved' | 'live';
+  /** Whether the save is kept as a snapshot, and the room there is for one. */
+  snapshot: { asked: boolean; room_bytes: number };
   kernels: KernelPlan[];
 }
 

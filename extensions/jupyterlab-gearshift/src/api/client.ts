@@ -17,7 +17,7 @@ import type {
   SwitchTime,
   Ticket
 } from './answers.js';
-import type { DatasetStatus, Disk, Job, Mode, Operation, Workspace } from './records.js';
+import type { DatasetStatus, Disk, Job, KeptState, Mode, Operation, Workspace } from './records.js';
 
 /** Control answers a list as such or as the one field of an object. */
 function list<T>(answer: unknown): T[] {
@@ -53,6 +53,14 @@ export class Client {
 
   switchTimes(): Promise<SwitchTime[]> {
     return this._request(`${this._here}/switch-times`);
+  }
+
+  states(): Promise<KeptState[]> {
+    return this._request(`${this._here}/states`);
+  }
+
+  takeSnapshot(): Promise<Operation> {
+    return this._request(`${this._here}/states`, { method: 'POST', body: {} });
   }
 
   idle(): Promise<Idle> {

@@ -147,6 +147,29 @@ export interface JobSpec {
 
 export type JobState = 'queued' | 'starting' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
 
+export interface KeptKernel {
+  kernel_id: string;
+  path: string;
+  name: string;
+  variables: string[];
+  lost: number;
+}
+
+export interface KeptState {
+  id: string;
+  owner: string;
+  workspace: string;
+  kind: StateKind;
+  note: string;
+  reason: string | null;
+  machine: string;
+  image: string;
+  taken_at: string;
+  expires_at: string;
+  bytes: number;
+  kernels: KeptKernel[];
+}
+
 export type Launch = 'env' | 'torchrun' | 'deepspeed';
 
 export interface Machine {
@@ -226,6 +249,8 @@ export interface Source {
   maker: string | null;
   [key: string]: unknown;
 }
+
+export type StateKind = 'stop' | 'snapshot' | 'switch';
 
 export interface Step {
   name: string;

@@ -74,6 +74,11 @@ export class SwitchFlow {
     return this._rerun ?? (this._stage.at === 'plan' ? this._stage.plan.figures.rerun : {});
   }
 
+  /** The save is kept, to be brought back later. */
+  get snapshot(): boolean {
+    return this._snapshot;
+  }
+
   get busyWay(): BusyWay {
     return this._busyWay;
   }
@@ -109,6 +114,12 @@ export class SwitchFlow {
 
   readonly setBusyWay = (way: BusyWay): void => {
     this._busyWay = way;
+    this._changed.emit();
+    void this._read('asked');
+  };
+
+  readonly setSnapshot = (snapshot: boolean): void => {
+    this._snapshot = snapshot;
     this._changed.emit();
     void this._read('asked');
   };
@@ -156,7 +167,8 @@ export class SwitchFlow {
       machine: this._machine,
       leave_out: this._leaveOut,
       rerun: this._rerun ?? 'suggested',
-      busy: this._busyWay
+      busy: this._busyWay,
+      snapshot: this._snapshot
     };
     try {
       const plan = await client.plan<SwitchFigures>(body);
@@ -204,6 +216,7 @@ export class SwitchFlow {
   private _leaveOut: Chosen = {};
   private _rerun: Chosen | null = null;
   private _busyWay: BusyWay = 'wait';
+  private _snapshot = true;
   private _last: SwitchFigures | null = null;
   private _turn = 0;
 }

@@ -28,7 +28,9 @@ const KINDS: Record<string, Describe> = {
   job: job,
   cancel_job: cancelJob,
   delete_disk: deleteDisk,
-  remove_member: removeMember
+  remove_member: removeMember,
+  restore_state: restoreState,
+  delete_state: deleteState
 };
 
 function stop(figures: Record<string, unknown>, { t, n }: Words, _format: Format, title: (id: string) => string): Description {
@@ -124,6 +126,62 @@ function removeMember(figures: Record<string, unknown>, { t }: Words): Descripti
     press: t('Remove'),
     look: 'danger'
   };
+}
+
+interface KeptFigures {
+  taken_at: string;
+  bytes: number;
+  kernels: { variables: string[] }[];
+}
+
+interface MetKernel {
+  path: string;
+  name: string;
+  running: boolean | null;
+  overwritten: string[] | null;
+}
+
+function restoreState(figures: Record<string, unknown>, words: Words, format: Format): Description {
+  const { t } = words;
+  const kernels = (figures['kernels'] ?? []) as MetKernel[];
+  return {
+    title: t('Bring back what was kept?'),
+    text: t('Names that are there now and are not part of it stay as they are.'),
+    rows: [...keptRows(figures['state'] as KeptFigures, words, format), ...kernels.map(kernel => metRow(kernel, words))],
+    press: t('Bring back'),
+    look: 'danger'
+  };
+}
+
+function metRow({ path, name, running, overwritten }: MetKernel, { t, language }: Words): [string, string] {
+  const label = path || name;
+  if (running === false) {
+    return [label, t('is started again')];
+  }
+  if (overwritten === null) {
+    return [label, t('a cell is running: names of the same spelling are overwritten when it ends')];
+  }
+  const names = overwritten.join(language === 'zh' ? '、' : ', ');
+  return [label, names ? t('overwritten: {names}', { names }) : t('nothing is overwritten')];
+}
+
+function deleteState(figures: Record<string, unknown>, words: Words, format: Format): Description {
+  const { t } = words;
+  return {
+    title: t('Delete what was kept?'),
+    text: t('It cannot be brought back afterwards. Your files stay.'),
+    rows: keptRows(figures['state'] as KeptFigures, words, format),
+    press: t('Delete'),
+    look: 'danger'
+  };
+}
+
+function keptRows(state: KeptFigures, { t, n }: Words, format: Format): [string, string][] {
+  const count = state.kernels.reduce((sum, kernel) => sum + kernel.variables.length, 0);
+  return [
+    [t('Kept'), format.moment(state.taken_at)],
+    [t('Variables'), `${n('{n} variable', '{n} variables', count)}, ${format.bytes(state.bytes)}`]
+  ];
 }
 
 function other(_figures: Record<string, unknown>, { t }: Words): Description {

@@ -196,11 +196,9 @@ function Before(): React.ReactElement {
           <Link onClick={() => run(Commands.switchMachine, { machine: from })}>{words.t('Switch back…')}</Link>
         </div>
       )}
-      {switches.length > 0 && (
-        <div>
-          <Link onClick={() => run(Commands.history)}>{words.t('History')}</Link>
-        </div>
-      )}
+      <div>
+        <Link onClick={() => run(Commands.history)}>{words.t('History')}</Link>
+      </div>
     </>
   );
 }

@@ -1,21 +1,29 @@
-/** The switches of this workspace, newest first, each with its report. */
+/** The switches of this workspace and its starts that brought kernels back, each with its report; and what is kept. */
 
 import * as React from 'react';
 
 import type { Operation } from '../../api/records.js';
 import { cameFrom, isSwitch, machineOf, tookSeconds } from '../../models/operations.js';
+import type { Store } from '../../models/store.js';
+import { ConfirmDialog } from '../confirm/ConfirmDialog.js';
 import { useFormat, useGearshift, usePart } from '../context.js';
 import { DialogBody, useFirstFocus, type DialogProps } from '../dialog.js';
 import { Button, StateWord } from '../parts.js';
 import { useMachineTitle } from '../panel/Machine.js';
 import { useNames } from './names.js';
+import { Kept, type Asked } from './Kept.js';
 import { Report } from './Report.js';
+import { StartReport, restoredBy } from './StartReport.js';
 
 export function History({ close }: DialogProps): React.ReactElement {
-  const { words } = useGearshift();
+  const { store, words } = useGearshift();
   const first = useFirstFocus<HTMLButtonElement>();
   const [chosen, choose] = React.useState<Operation | null>(null);
+  const [asked, ask] = React.useState<Asked | null>(null);
   const operations = usePart('operations').value ?? [];
+  if (asked) {
+    return <ConfirmDialog {...asked} close={() => ask(null)} done={answer => told(store, answer)} />;
+  }
   if (chosen) {
     return <One op={chosen} operations={operations} close={() => choose(null)} />;
   }
@@ -33,15 +41,28 @@ export function History({ close }: DialogProps): React.ReactElement {
         <table className="gs-table dense" aria-label={words.t('History')}>
           <tbody>
             {operations
-              .filter(op => isSwitch(op) && op.state !== 'running')
+              .filter(isTold)
               .map(op => (
                 <Line key={op.id} op={op} operations={operations} open={() => choose(op)} />
               ))}
           </tbody>
         </table>
       </div>
+      <Kept ask={ask} />
     </DialogBody>
   );
+}
+
+/** It has ended, and has a report. */
+function isTold(op: Operation): boolean {
+  return op.state !== 'running' && (isSwitch(op) || restoredBy(op) !== null);
+}
+
+/** A restore is an operation; what was deleted is not. */
+function told(store: Store, answer: unknown): void {
+  if (Array.isArray((answer as Partial<Operation>).steps)) {
+    store.operation(answer as Operation);
+  }
 }
 
 function Line(props: { op: Operation; operations: Operation[]; open: () => void }): React.ReactElement {
@@ -49,18 +70,14 @@ function Line(props: { op: Operation; operations: Operation[]; open: () => void 
   const format = useFormat();
   const title = useMachineTitle();
   const { op } = props;
-  const done = op.state === 'done';
+  const restored = restoredBy(op);
   return (
     <tr>
       <td className="sub">{format.moment(op.created_at)}</td>
       <th scope="row">
-        {title(cameFrom(op, props.operations))} → {title(machineOf(op))}
+        {restored ? title(machineOf(op)) : `${title(cameFrom(op, props.operations))} → ${title(machineOf(op))}`}
       </th>
-      <td>
-        <StateWord tone={done ? 'good' : 'bad'} icon={done ? 'ok' : 'fail'}>
-          {done ? words.t('Switched') : words.t('Not switched')}
-        </StateWord>
-      </td>
+      <td>{restored ? <Brought ok={restored.ok === true} /> : <Switched done={op.state === 'done'} />}</td>
       <td className="gs-r">{format.duration(tookSeconds(op, Date.now()), true)}</td>
       <td className="gs-r">
         <Button size="small" onClick={props.open}>
@@ -71,10 +88,31 @@ function Line(props: { op: Operation; operations: Operation[]; open: () => void 
   );
 }
 
+function Switched({ done }: { done: boolean }): React.ReactElement {
+  const { words } = useGearshift();
+  return (
+    <StateWord tone={done ? 'good' : 'bad'} icon={done ? 'ok' : 'fail'}>
+      {done ? words.t('Switched') : words.t('Not switched')}
+    </StateWord>
+  );
+}
+
+function Brought({ ok }: { ok: boolean }): React.ReactElement {
+  const { words } = useGearshift();
+  return (
+    <StateWord tone={ok ? 'good' : 'warn'} icon={ok ? 'ok' : 'warn'}>
+      {ok ? words.t('Started as it was') : words.t('Started, not all came back')}
+    </StateWord>
+  );
+}
+
 function One({ op, operations, close }: { op: Operation; operations: Operation[]; close: () => void }): React.ReactElement {
   const names = useNames(op, null);
+  const started = restoredBy(op) !== null;
   const from = cameFrom(op, operations);
-  return (
+  return started ? (
+    <StartReport op={op} close={close} />
+  ) : (
     <Report op={op} names={{ to: names.to, from: names.from }} back={from} close={close} again={close} choose={close} />
   );
 }

@@ -11,6 +11,7 @@ import { useClosed, useFormat, useGearshift, useNow, useSignal } from '../contex
 import { Button, Note } from '../parts.js';
 import { CancelButton, ConfirmButton, DialogBody } from '../dialog.js';
 import { useMachine } from '../panel/Machine.js';
+import { SnapshotTick } from './SnapshotTick.js';
 import { Variables } from './Variables.js';
 
 interface PlanStageProps {
@@ -67,6 +68,7 @@ export function PlanStage({ stage, flow, close }: PlanStageProps): React.ReactEl
       ) : (
         <Variables rows={rows} leaveOut={leaveOut} rerun={rerun} toggle={flow.toggle} />
       )}
+      <SnapshotTick flow={flow} figures={figures} />
       {lost.length > 0 && <Lost names={lost.map(row => row.name)} {...consent} />}
       <p className="gs-small gs-muted" style={{ margin: '10px 0 0' }}>
         {expired}
