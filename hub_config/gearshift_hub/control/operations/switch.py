@@ -36,7 +36,6 @@ from gearshift_hub.control.servers import ServerGoneError
 from gearshift_hub.control.services import leases, states, workspaces
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
-
 STAY_S = 5.0
 
 
