@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.measure import CannotMeasure
 
-SUPPORT = {"measure", "ours", "stock", "browser", "__main__"}
+SUPPORT = {"measure", "ours", "stock", "browser", "loaded_kernel", "__main__"}
 
 
 def rows() -> list[str]:

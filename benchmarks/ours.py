@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/support"))
 
 from gearshift.client import Caps, Client
-from gearshift.model.operation import OperationState
+from gearshift.model.operation import Operation, OperationState
 from gearshift_testing import running as product
 
 CAPS = Caps(10**13, 10**13)
@@ -31,16 +31,17 @@ class Ours:
         self._do(user, "start", name=name, spec={"image": IMAGE, "machine": machine})
         return self.running.server(user, name)
 
-    def switch(self, user: str, machine: str, name: str = "bench") -> None:
-        self._do(user, "switch", workspace=f"{user}/{name}", machine=machine)
+    def switch(self, user: str, machine: str, name: str = "bench") -> Operation:
+        return self._do(user, "switch", workspace=f"{user}/{name}", machine=machine)
 
     def stop(self, user: str, name: str = "bench") -> None:
         self._do(user, "stop", workspace=f"{user}/{name}")
 
-    def _do(self, user: str, kind: str, **body: object) -> None:
+    def _do(self, user: str, kind: str, **body: object) -> Operation:
         operation = self.client(user).do(kind, CAPS, 300, **body)
         if operation.state is not OperationState.DONE:
             raise RuntimeError(f"{kind} ended {operation.state}: {operation.error}")
+        return operation
 
     def close(self) -> None:
         self.running.stop()
