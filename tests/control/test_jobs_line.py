@@ -34,7 +34,7 @@ BAD: list[tuple[str, Any, str, list[str] | None]] = [
     ("nodes", "many", "bad_nodes", None),
     ("procs", 0, "bad_nodes", ["1-4"]),
     ("procs", 99, "bad_nodes", ["1-4"]),
-    ("launch", "mpi", "bad_request", ["'env', 'torchrun' or 'deepspeed'"]),
+    ("launch", "mpi", "bad_request", ["'env', 'torchrun', 'deepspeed' or 'accelerate'"]),
     ("machine", "gpu-9", "unknown_machine", None),
     ("image", "tensorflow", "unknown_image", ["pytorch"]),
     ("code", "0" * 64, "bad_request", None),

@@ -93,6 +93,30 @@ def test_C25_deepspeed_joins_and_reduces_on_cpu_without_compiling_anything(gang:
     assert "sum 1.0" in job.log(1)
 
 
+def test_accelerate_finds_its_ranks_and_trains_them_alike(gang: Make) -> None:
+    job = gang(
+        """
+        import torch
+        from accelerate import Accelerator
+        accelerator = Accelerator()
+        torch.manual_seed(0)
+        model = torch.nn.Linear(2, 1)
+        model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1))
+        for step in range(3):
+            loss = model(torch.ones(4, 2) * (accelerator.process_index + 1)).pow(2).mean()
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+        weight = accelerator.gather(model.module.weight.detach())
+        print(accelerator.num_processes, accelerator.device.type, bool(torch.equal(weight[0], weight[1])))
+        """,
+        nodes=2,
+        launch="accelerate",
+    ).run()
+    assert job.status["state"] == "succeeded", job.log(0)
+    assert job.log(0).splitlines()[-1] == job.log(1).splitlines()[-1] == "2 cpu True"
+
+
 def test_outside_a_job_the_same_calls_do_nothing() -> None:
     train.log(step=1, loss=2.0)
     train.result({"a": 1})

@@ -8,6 +8,7 @@ import shlex
 from typing import Any, NoReturn
 
 from gearshift.magics.refusal import MagicError
+from gearshift.model.job import Launch
 from gearshift.model.units import parse_money
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h)?")
@@ -54,7 +55,7 @@ def cell_parser() -> Parser:
     parser.add_argument("--procs", type=int, default=1, help="processes a node")
     parser.add_argument("--machine", help="machine of each node; default: this workspace's")
     parser.add_argument("--image", help="default: this workspace's")
-    parser.add_argument("--launch", choices=("env", "torchrun", "deepspeed"), default="env")
+    parser.add_argument("--launch", choices=[*Launch], default="env")
     parser.add_argument("--name", help="shown in lists; default: the cell's number")
     parser.add_argument(
         "--send", nargs="+", default=[], metavar="NAME", help="values over 1 MiB that go along"

@@ -15,11 +15,12 @@ JOB_ID = r"^job-[0-9a-f]{8,32}$"
 
 
 class Launch(StrEnum):
-    """Who sets up the ranks: we set the environment, or torchrun or DeepSpeed do inside the node."""
+    """Who sets up the ranks: we set the environment (of torchrun, DeepSpeed or accelerate), or torchrun does."""
 
     ENV = "env"
     TORCHRUN = "torchrun"
     DEEPSPEED = "deepspeed"
+    ACCELERATE = "accelerate"
 
 
 class JobSpec(Input):

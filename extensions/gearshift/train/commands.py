@@ -14,6 +14,7 @@ from gearshift.cli.connection import client
 from gearshift.client import Caps, Client
 from gearshift.magics import arguments, words
 from gearshift.model.errors import fail
+from gearshift.model.job import Launch
 from gearshift.train import script
 
 FINAL = ("succeeded", "failed", "cancelled")
@@ -113,7 +114,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--procs", type=int, default=1)
     parser.add_argument("--machine", help="needed unless a spec file names it")
     parser.add_argument("--image")
-    parser.add_argument("--launch", choices=("env", "torchrun", "deepspeed"), default="env")
+    parser.add_argument("--launch", choices=[*Launch], default="env")
     parser.add_argument("--name")
     parser.add_argument("--env", nargs="+", type=arguments.variable, default=[], metavar="NAME=VALUE")
     parser.add_argument("--max-restarts", type=int, default=0)

@@ -28,7 +28,7 @@ def base(order: Order, inherited: dict[str, str]) -> dict[str, str]:
         "GS_GROUP_TIMEOUT": str(order.group_timeout_seconds),
     }
     if not any(place.cuda for place in order.nodes):
-        env["DS_ACCELERATOR"] = "cpu"
+        env |= {"DS_ACCELERATOR": "cpu", "ACCELERATE_USE_CPU": "true"}
     return env | order.env | {"GS_CKPT": str(order.checkpoints)}
 
 
