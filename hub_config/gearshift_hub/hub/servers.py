@@ -97,6 +97,7 @@ async def _start(server: Server, operation: str, thaw: bool) -> dict[str, Any]:
             drop_tokens(server)
     if not spawner.ready:
         raise fail("start_failed", exit=spawner.exit_code)
+    spawner.returning = None
     return state(server)
 
 

@@ -61,6 +61,8 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
     asked_stop: AskedStop | None = None
     driven = False
     """Control asked for what happens now and waits for the answer, so it needs no report."""
+    returning: Frozen | None = None
+    """The tree that is being thawed; until its start is through, whatever stops it only freezes it again."""
     _failed_start = False
 
     def __init__(self, **kwargs: Any) -> None:
@@ -91,7 +93,7 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
         """Start what control says; returns the address once it answers."""
         asked, self.asked_start = self.asked_start, None
         self.cancelled.clear()
-        self.exit_code, self._failed_start = None, False
+        self.exit_code, self._failed_start, self.returning = None, False, None
         try:
             return await self._start(asked)
         except GearshiftError as error:
@@ -119,7 +121,7 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
     async def _back(self, hold: Hold | None) -> str:
         if hold is None or hold.frozen is None:
             raise fail("restore_failed", why="nothing is frozen")
-        frozen = hold.frozen
+        frozen = self.returning = hold.frozen
         url = await self.thaw(frozen)
         self.api_token = frozen.token
         self.tree, self.pid, self.operation = frozen.tree, frozen.pid, frozen.operation
@@ -136,17 +138,21 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
         if not self.driven:
             await self._announce_stop()
         hold = self.hold
-        if asked and asked.freeze and hold and self.tree and await self.freeze():
-            frozen = Frozen(
-                tree=self.tree,
-                pid=self.pid,
-                port=self.server.port if self.server else self.port,
-                token=self.api_token,
-                operation=self.operation,
-            )
+        wanted = asked.freeze if asked else self.returning is not None
+        if wanted and hold and self.tree and await self.freeze():
+            frozen = self.returning or self._as_frozen()
             self.holds.put(self.user.name, self.name, hold.model_copy(update={"frozen": frozen}))
             return
         await self.end(0.0 if now else self.term_s)
+
+    def _as_frozen(self) -> Frozen:
+        return Frozen(
+            tree=self.tree,
+            pid=self.pid,
+            port=self.server.port if self.server else self.port,
+            token=self.api_token,
+            operation=self.operation,
+        )
 
     async def run_post_stop_hook(self) -> None:
         """After every stop, also one that nobody asked for."""

@@ -22,7 +22,7 @@ T = TypeVar("T")
 POLL_S = 0.02
 LOOK_S = 0.1
 """A connection attempt is cheap, a look at the process less so."""
-THAW_S = 10.0
+THAW_S = 30.0
 FORK_SERVER_S = 20.0
 NOT_STARTED = 126
 """What a shell says of a command that it could not execute."""
