@@ -115,6 +115,11 @@ API = (
     Row("DELETE /workspaces/{owner}/{name}/datasets/{dataset}", None, NO, CSRF, MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/disks", lambda world, _: {"disk": world.disk}, NO, CSRF, MAY, MAY, 200, 200),
     Row("DELETE /workspaces/{owner}/{name}/disks/{disk}", None, NO,  CSRF, MAY, MAY, 200, 200),
+    Row("GET /workspaces/{owner}/{name}/idle", None,            NO,  200,  MAY, MAY, 200, 200),
+    Row("PUT /workspaces/{owner}/{name}/idle", {"action": "stop", "after_hours": 2}, NO, CSRF, MAY, MAY, 200, 200),
+    Row("DELETE /workspaces/{owner}/{name}/idle", None,         NO,  CSRF, MAY, MAY, 200, 200),
+    Row("POST /workspaces/{owner}/{name}/idle/keep", {},        NO,  CSRF, MAY, MAY, 200, 200),
+    Row("PUT /workspaces/{owner}/{name}/idle/end", {"action": "keep"}, NO, CSRF, MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/ticket", None,         NO,  CSRF, MAY, MAY, 200, 200),
 )  # fmt: skip
 
