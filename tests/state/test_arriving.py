@@ -76,7 +76,10 @@ def test_a_module_that_is_not_there_is_named_with_all_that_need_it(tmp_path: Pat
 
 
 def test_compiled_code_of_another_python_is_named_and_the_data_arrives(tmp_path: Path) -> None:
-    ns = namespace("x = [1]\ndef f():\n    return x\nclass A:\n    pass\na = A()\ndata = {'x': x}")
+    ns = namespace(
+        "x = [1]\ndef f():\n    return x\nclass A:\n    def g(self):\n        pass\na = A()\ndata = {'x': x}\n"
+        "class Plain:\n    limit = 3\nplain = Plain()"
+    )
     gs.save(ns, tmp_path / "f.gsk", KEY)
     reader = Reader(tmp_path / "f.gsk", KEY)
     end = reader.index["chunks"] and max(
@@ -89,6 +92,7 @@ def test_compiled_code_of_another_python_is_named_and_the_data_arrives(tmp_path:
     assert codes(report) == {"f": "other_python", "A": "other_python", "a": "depends"}
     assert "Python 3.9" in str(report.variable("f").to_json()["why"])
     assert new["data"]["x"] is new["x"]
+    assert type(new["plain"]) is new["Plain"]
 
 
 def test_a_folder_that_is_gone_is_told_and_does_not_hinder(tmp_path: Path) -> None:

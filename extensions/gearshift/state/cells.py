@@ -93,6 +93,19 @@ def facts(source: str) -> Facts:
     )
 
 
+def parsed(source: str) -> Iterator[ast.stmt]:
+    """The statements of a cell, and of a cell magic that runs in the notebook's namespace."""
+    for tree in _trees(source):
+        yield from tree.body
+
+
+def bound_by(statement: ast.stmt) -> list[str]:
+    """Names that one statement binds."""
+    names = _Names()
+    names.visit(statement)
+    return list(names.bound)
+
+
 def binders(history: Sequence[str]) -> dict[str, list[int]]:
     """Name -> numbers of the cells that bound it, oldest first; a deleted name is forgotten."""
     found: dict[str, list[int]] = {}

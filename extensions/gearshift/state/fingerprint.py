@@ -78,8 +78,10 @@ class _Walk:
             code = item.__code__
             taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             return f"function:{item.__qualname__}:{','.join(taken)}", ()
+        if issubclass(kind, type) and module_of(item) != "__main__":
+            return f"class:{path_of(item)}", ()
         if issubclass(kind, type):
-            return f"class:{item.__qualname__}:{','.join(sorted(k for k in vars(item) if k[:2] != '__'))}", ()
+            return f"class:{item.__qualname__}:{','.join(sorted(k for k in vars(item) if k[:1] != '_'))}", ()
         name, module = path_of(kind), module_of(kind)
         if module == "__main__":
             return name, _attributes(item, kind)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gearshift.state import namespace, surroundings
+from gearshift.state import foreign, namespace, packages, sources, surroundings
 from gearshift.state.bounded import OBJECT_S, attempt, unbounded
 from gearshift.state.capture import Capture
 from gearshift.state.container import Reader, Refused
@@ -77,6 +77,8 @@ class Restore:
         self._failures: dict[int, Reason] = {}
         self._open: set[int] = set()
         self._told: dict[int, list[Reason]] = {}
+        theirs, ours = python_of(reader.index)
+        self._other = {"old": theirs, "new": ours} if theirs != ours else {}
         self._names = {name: number for number, node in self._nodes.items() for name in node["names"]}
 
     def all(self) -> None:
@@ -140,13 +142,13 @@ class Restore:
             id(group) in self._open
         ):  # cycles are written as one group; a file that says otherwise must not hang us
             raise Refusal("depends", words={"culprit": self._nodes[number]["label"]})
-        theirs, ours = python_of(self._reader.index)
-        if group["code"] and theirs != ours:
-            self._fail(group, Reason("other_python", {"old": theirs, "new": ours}))
+        refused = packages.refused(group["packages"], self._reader.index["packages"])
+        if refused is not None:
+            self._failures.update(dict.fromkeys(group["nodes"], refused))
             return
         noted = len(self.notes)
         self._open.add(id(group))
-        values = self._values_of(group)
+        values = self._foreign_values_of(group) if group["code"] and self._other else self._values_of(group)
         self._open.discard(id(group))
         told, self.notes[noted:] = self.notes[noted:], []
         for member, value in zip(group["nodes"], values, strict=True):
@@ -170,9 +172,24 @@ class Restore:
             return values
         return [Hole(Reason("load_raises", {"error": told(failed) if failed else ""}))] * len(group["nodes"])
 
-    def _fail(self, group: dict[str, Any], reason: Reason) -> None:
-        for number in group["nodes"]:
-            self._failures[number] = reason
+    def _foreign_values_of(self, group: dict[str, Any]) -> list[Any]:
+        """Written by another Python: what has source is made from it, once all that it needs is there."""
+        numbers: list[int] = group["nodes"]
+        sourced = [n for n in numbers if self._nodes[n]["source"]]
+        values: list[Any] = [None] * len(numbers)
+        if len(sourced) < len(numbers):
+            found, failed = attempt(lambda: self._read_tolerantly(group), LONGEST_S)
+            reason = Reason("load_raises", {"error": told(failed) if failed else ""})
+            values = found or [Hole(reason)] * len(numbers)
+        for number in sourced:
+            node = self._nodes[number]
+            for name in sources.needed(node["source"]) & self._names.keys() - set(node["names"]):
+                self._ensure(self._names[name])
+                self._bind(self._names[name])
+            value, note = foreign.from_source(node, self.ns, self._other)
+            values[numbers.index(number)] = value
+            self.notes += [note] if note else []
+        return values
 
     def _read(self, group: dict[str, Any]) -> list[Any]:
         with self._stream(group) as (file, buffers):
@@ -184,7 +201,9 @@ class Restore:
     def _read_tolerantly(self, group: dict[str, Any]) -> list[Any]:
         """With holes where objects could not be made; variables that reach one become the hole."""
         with self._stream(group) as (file, buffers):
-            look_up = _Unpickler(io.BytesIO(), buffers=()).find_class
+            look_up: foreign.LookUp = _Unpickler(io.BytesIO(), buffers=()).find_class
+            if self._other:
+                look_up = foreign.without_code(look_up, self._other)
             reader = TolerantUnpickler(file, buffers, look_up, self._seconds)
             reader.load()
             values: Any = reader.load()

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import cloudpickle
 
-from gearshift.state import files, functions, rebuild
+from gearshift.state import files, functions, packages, rebuild
 from gearshift.state.memory import Memory, Segment
 from gearshift.state.reasons import code_of
 from gearshift.state.refusal import Refusal
@@ -57,6 +57,7 @@ class Stream:
         self.needs: set[int] = set()
         self.notes: dict[str, dict[str, str]] = {}
         self.devices: set[str] = set()
+        self.packages: set[str] = set()
         self.has_code = False
 
 
@@ -105,17 +106,23 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no 
 
     def _function(self, made: types.FunctionType) -> Any:
         if made.__globals__ is not self._writing.ns and functions.importable(made):
-            return NotImplemented
+            return self._by_name(made)
         token = self._writing.namespaces.token(made.__globals__)
         return self._by_number(made) or functions.reduce_function(made, token)
 
     def _class(self, made: type) -> Any:
         if functions.importable(made):
-            return NotImplemented
+            return self._by_name(made)
         reduced = super().reducer_override(made)
         if reduced is NotImplemented or len(reduced) < 6:
             return reduced  # a builtin type by its name
         return self._by_number(made) or _adjusted(made, reduced)
+
+    def _by_name(self, made: Any) -> Any:
+        root = packages.root_of(made)
+        if root is not None:
+            self._stream.packages.add(root)
+        return NotImplemented
 
     def _by_number(self, made: Any) -> Any:
         number = None if id(made) in self._inline else self._writing.defines(made)

@@ -67,6 +67,10 @@ _FOUND_ON_LOAD: Mapping[str, tuple[str, str]] = {
         "compiled code of Python {old} cannot run on Python {new}",
         "Python {old} 的已编译代码无法在 Python {new} 上运行",
     ),
+    "other_version": (
+        "it was written by {package} {old}; this machine has {new}, whose compiled objects are others",
+        "它由 {package} {old} 写出；当前机器为 {new}，其编译对象不同",
+    ),
     "changed": (
         "it arrived, but is not equal to what was saved; check it before use",
         "已到达，但与保存时不相等；使用前请检查",
@@ -77,6 +81,10 @@ _NOTES: Mapping[str, tuple[str, str]] = {
     "grad_fn": (
         "the value travels; how it was computed (grad_fn) does not, so it no longer requires a gradient",
         "数值会迁移，但其计算过程（grad_fn）不会，因此不再需要梯度",
+    ),
+    "from_source": (
+        "made again from the source in cell [{cell}], since compiled code of Python {old} cannot run on Python {new}",
+        "已用单元 [{cell}] 中的源代码重新生成，因为 Python {old} 的已编译代码无法在 Python {new} 上运行",
     ),
     "hooks": ("hooks on its tensors stay behind", "张量上的钩子不会迁移"),
     "cache_empty": ("its cache starts empty", "其缓存从空开始"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import platform
 import sys
 import time
@@ -11,7 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from gearshift.state import files, namespace, rebuild, surroundings
+from gearshift.state import files, namespace, packages, rebuild, surroundings
 from gearshift.state.bounded import OBJECT_S, watch
 from gearshift.state.capture import Capture, Group, Node
 from gearshift.state.container import Span, Writer
@@ -20,6 +21,7 @@ from gearshift.state.functions import standard_streams
 from gearshift.state.judging import kind_of, records
 from gearshift.state.memory import Segment
 from gearshift.state.report import Plan, Report
+from gearshift.state.sources import Sources
 
 FORMAT = 1
 
@@ -52,13 +54,16 @@ def save(
     with undisturbed():
         capture = _capture(ns, named, leave_out, object_seconds)
         groups = capture.groups()
-        nodes = {str(node.number): _node(node, ns) for group in groups for node in group.nodes}
+        found = Sources(namespace.history(ns))
+        nodes = {str(node.number): _node(node, ns, found) for group in groups for node in group.nodes}
     _flush_files(named)
     variables = records(ns, named, capture)
     with Writer(Path(path), key) as writer:
         index = {
             "format": FORMAT,
             "python": platform.python_version(),
+            "image": os.environ.get("GEARSHIFT_IMAGE"),
+            "packages": packages.versions({root for g in groups for root in g.stream.packages}),
             "around": around,
             "groups": [_put(writer, group) for group in groups],
             "nodes": nodes,
@@ -105,6 +110,7 @@ def _put(writer: Writer, group: Group) -> dict[str, Any]:
         "stream": writer.put(group.stream.sink.getbuffer()),
         "buffers": [_put_buffer(writer, buffer) for buffer in group.stream.buffers],
         "code": group.stream.has_code,
+        "packages": sorted(group.stream.packages),
     }
 
 
@@ -116,10 +122,14 @@ def _put_buffer(writer: Writer, buffer: memoryview | Segment) -> Span:
     )
 
 
-def _node(node: Node, ns: dict[str, Any]) -> dict[str, Any]:
+def _node(node: Node, ns: dict[str, Any], sources: Sources) -> dict[str, Any]:
     is_data = kind_of(node.value) == "data"
+    source = next(
+        (s for s in (sources.of(n, node.value) for n in node.names if node.stream.has_code) if s), None
+    )
     return {
         "names": node.names,
+        "source": source.to_json() if source else None,
         "label": node.label(),
         "data": is_data,
         "print": fingerprint(node.value, ns),
