@@ -46,6 +46,16 @@ def signed_in(browser: Browser, url: str, name: str, password: str) -> Page:
     return page
 
 
+def never_been_there(page: Page) -> Page:
+    """The same person in a browser with an empty cache: the stock hub opens Lab right after the sign-in, ours does not."""
+    browser, held = page.context.browser, page.context.storage_state()
+    assert browser is not None
+    page.context.close()
+    fresh = browser.new_context(storage_state=held).new_page()
+    fresh.set_default_timeout(SLOW_MS)
+    return fresh
+
+
 def load_lab(page: Page, server_url: str) -> None:
     """Open Lab and return when it can be used."""
     page.goto(f"{server_url}lab")

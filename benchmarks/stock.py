@@ -6,7 +6,6 @@ configurable-http-proxy, installed once below GEARSHIFT_HOME/bench.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -23,6 +22,7 @@ import httpx
 from benchmarks.measure import CannotMeasure
 
 PROXY = "configurable-http-proxy@5.3.0"
+OURS = ("jupyterlab-gearshift", "@jupyter/docprovider-extension", "@jupyter/collaboration-extension")
 CONFIG = """
 c = get_config()
 c.JupyterHub.bind_url = "http://127.0.0.1:{port}/"
@@ -38,9 +38,8 @@ c.ConfigurableHTTPProxy.command = ["{node}", "{proxy}"]
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{api_port}"
 c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
 c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
-c.Spawner.environment = {environment}
 OFF = {{'gearshift.lab': False, 'jupyter_server_fileid': False, 'jupyter_server_ydoc': False}}
-c.Spawner.args = ["--allow-root", f"--ServerApp.jpserver_extensions={{OFF}}"]
+c.Spawner.args = ["--allow-root", f"--ServerApp.jpserver_extensions={{OFF}}", *{more}]
 c.Spawner.http_timeout = 60
 c.JupyterHub.log_level = "WARN"
 """
@@ -50,7 +49,7 @@ class Stock:
     """A running stock hub; `close()` leaves no process."""
 
     def __init__(self, extension: bool = True) -> None:
-        """`extension` False also hides our Lab extension from its pages."""
+        """`extension` False also keeps our Lab extension and what it brings from its pages."""
         self.folder = Path(tempfile.mkdtemp(prefix="stock-hub-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.token = os.urandom(16).hex()
@@ -59,7 +58,7 @@ class Stock:
         config = CONFIG.format(
             port=port, hub_port=hub_port, api_port=api_port, folder=self.folder, token=self.token,
             node=shutil.which("node"), proxy=proxy_script(), python=sys.executable,
-            environment={} if extension else hidden(self.folder),
+            more=[] if extension else [f"--LabApp.labextensions_path={without_ours(self.folder)}"],
         )  # fmt: skip
         (self.folder / "config.py").write_text(config)
         self.log = (self.folder / "log").open("wb")
@@ -133,11 +132,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def hidden(folder: Path) -> dict[str, str]:
-    """Settings of Lab that switch our extension off, and where they lie."""
-    place = folder / "jupyter/labconfig"
-    place.mkdir(parents=True)
-    ours = ("jupyterlab-gearshift", "@jupyter/docprovider-extension", "@jupyter/collaboration-extension")
-    off = {"disabledExtensions": dict.fromkeys(ours, True)}
-    (place / "page_config.json").write_text(json.dumps(off))
-    return {"JUPYTER_CONFIG_PATH": str(folder / "jupyter")}
+def without_ours(folder: Path) -> Path:
+    """The environment's Lab extensions without ours and the two that it needs: not even their files are loaded."""
+    installed, kept = Path(sys.prefix) / "share/jupyter/labextensions", folder / "labextensions"
+    manifests = [*installed.glob("*/package.json"), *installed.glob("@*/*/package.json")]
+    for name in (str(manifest.parent.relative_to(installed)) for manifest in manifests):
+        if name not in OURS:
+            (kept / name).parent.mkdir(parents=True, exist_ok=True)
+            (kept / name).symlink_to(installed / name)
+    return kept
