@@ -247,6 +247,37 @@ async def test_a_timer_in_the_past_or_too_far_away_is_refused(control: Control, 
 
 
 @ON_SQLITE
+async def test_a_drop_at_the_end_is_called_off_by_a_switch_that_leaves_nothing_to_drop(
+    control: Control, alice: Person
+) -> None:
+    await alice.start(machine="sim-1")
+    await put(alice, f"{IDLE}/end", {"action": "drop"})
+    await alice.switch("cpu-small")
+    await pass_time(control, 5)
+    assert (await shown(alice))["end"] is None
+    assert events(control, "notice") == []
+    assert (await alice.workspace())["state"] == "ready"
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("said", ["1e999", "1e300", "-1", "0", "NaN", '"x"', "null"])
+async def test_rubbish_for_hours_is_refused(control: Control, alice: Person, said: str) -> None:
+    await alice.start()
+    async with control.outside({**alice.headers, "Content-Type": "application/json"}) as client:
+        answer = await client.post(f"/api/v1{IDLE}/keep", content=f'{{"hours": {said}}}')
+    assert answer.status_code == 422, answer.text
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59Z", "now", 5, {"a": 1}])
+async def test_no_stamp_of_a_server_disturbs_the_others(control: Control, alice: Person, said: Any) -> None:
+    await alice.start()
+    control.servers.doing["executed_at"] = said
+    await pass_time(control, 3)
+    assert (await alice.workspace())["state"] == "ready"
+
+
+@ON_SQLITE
 async def test_a_start_forgets_what_was_asked_for_before_a_stop(control: Control, alice: Person) -> None:
     await alice.start()
     await put(

@@ -31,6 +31,7 @@ from gearshift_hub.deployment.fields import (
 )
 
 _Count = Annotated[int, Field(ge=1)]
+_TEN_YEARS_H = 87_600
 
 
 class Server(Input):
@@ -124,14 +125,14 @@ class Idle(Input):
     """What becomes of a workspace that nobody uses, and within which bounds its owner may choose otherwise."""
 
     action: IdleAction = IdleAction.STOP
-    after_hours: Annotated[float, Field(ge=0)] = 8.0
-    min_hours: Annotated[float, Field(gt=0)] = 0.5
-    max_hours: Annotated[float, Field(gt=0)] = 72.0
+    after_hours: Annotated[float, Field(ge=0, le=_TEN_YEARS_H)] = 8.0
+    min_hours: Annotated[float, Field(gt=0, le=_TEN_YEARS_H)] = 0.5
+    max_hours: Annotated[float, Field(gt=0, le=_TEN_YEARS_H)] = 72.0
     actions: Annotated[tuple[IdleAction, ...], Field(min_length=1)] = (IdleAction.STOP, IdleAction.DROP)
     drop_to: str | None = None
     warn_before: Seconds = 600
     end_grace: Seconds = 60
-    stuck_hours: Annotated[float, Field(ge=0)] = 24.0
+    stuck_hours: Annotated[float, Field(ge=0, le=_TEN_YEARS_H)] = 24.0
     open_page_counts: bool = False
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from datetime import timedelta
 
-from gearshift.model.errors import GearshiftError
+from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.idle import (
     Activity,
     Cause,
@@ -86,7 +86,7 @@ async def _ask(ctx: Context, owner: str, name: str, port: int | None) -> Activit
     try:
         said = await within(ctx.clock, ASK_S, ctx.servers.activity(owner, name, port))
         return Activity.model_validate(said)
-    except (ServerGoneError, DeadlineError, GearshiftError, ValidationError) as error:
+    except (ServerGoneError, DeadlineError, GearshiftError, ValidationError, OverflowError) as error:
         log.info("%s/%s does not say what it does: %s", owner, name, error)
         return None
 
@@ -163,14 +163,15 @@ async def _drop(ctx: Context, owner: str, name: str) -> None:
         row = workspaces.get(session, owner, name)
         target = idle_service.drop_target(ctx, workspaces.spec_of(row))
     if target is None:
-        return
+        raise fail("cannot_switch", cause="no cheaper machine is left")
     actor = Actor(ACTOR, "service", frozenset({"custom:gearshift:admin"}))
     body = {"workspace": f"{owner}/{name}", "machine": target.id, "busy": "wait"}
     figures = await switch_plan.propose(ctx, actor, body)
-    if figures["price_after_nano"] < figures["price_before_nano"]:
-        now = ctx.clock.now()
-        plan = Plan(id="idle", kind="switch", user=ACTOR, body=body, figures=figures, expires_at=now)
-        await switch_plan.perform(ctx, actor, plan)
+    if figures["price_after_nano"] >= figures["price_before_nano"]:
+        raise fail("cannot_switch", cause=f"{target.id} would not cost less")
+    now = ctx.clock.now()
+    plan = Plan(id="idle", kind="switch", user=ACTOR, body=body, figures=figures, expires_at=now)
+    await switch_plan.perform(ctx, actor, plan)
 
 
 def _again_later(ctx: Context, owner: str, name: str, error: GearshiftError) -> None:

@@ -24,18 +24,20 @@ from gearshift_hub.control.services import workspaces
 HOUR_S = 3600.0
 LOOKED_BACK = 50
 
+Hours = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
 
 class Choice(Input):
     """What an owner chooses instead of the deployment's own."""
 
     action: IdleAction
-    after_hours: Annotated[float, Field(gt=0)]
+    after_hours: Hours
 
 
 class Keep(Input):
     """How much longer it is kept than it would be, in hours."""
 
-    hours: Annotated[float, Field(gt=0)] = 1.0
+    hours: Hours = 1.0
 
 
 class End(Input):
@@ -100,7 +102,6 @@ def policy_of(ctx: Context, idle: IdleRow, row: WorkspaceRow) -> Policy:
     """The owner's choice, cut to the bounds of now, and as it works out on the machine of now."""
     bounds, spec = ctx.deployment.idle, workspaces.spec_of(row)
     action, hours, _ = _chosen(ctx, idle)
-    end = EndOfWork.model_validate(idle.end) if idle.end else None
     return Policy(
         action=_effective(ctx, spec, action),
         after_s=hours * HOUR_S,
@@ -109,7 +110,7 @@ def policy_of(ctx: Context, idle: IdleRow, row: WorkspaceRow) -> Policy:
         grace_s=bounds.end_grace,
         open_page_counts=bounds.open_page_counts,
         keep_until=idle.keep_until,
-        end=end,
+        end=_end(ctx, idle, spec),
     )
 
 
@@ -148,7 +149,7 @@ def shown(ctx: Context, session: Session, row: WorkspaceRow) -> Shown:
         drop_to=target.id if target else None,
         saves_per_hour_nano=_saving(ctx, spec, target),
         keep_until=idle.keep_until,
-        end=EndOfWork.model_validate(idle.end) if idle.end else None,
+        end=_end(ctx, idle, spec),
         before=machine_before(session, row),
     )
 
@@ -178,13 +179,12 @@ def keep(ctx: Context, session: Session, row: WorkspaceRow, hours: float) -> Sho
     """So much longer than it would be kept; at most the longest idle time from now on."""
     check_ready(row)
     idle, now = row_of(session, row), ctx.clock.now()
-    longest = timedelta(hours=ctx.deployment.idle.max_hours)
-    if timedelta(hours=hours) > longest:
-        allowed = [f"more than 0, up to {ctx.deployment.idle.max_hours:g}"]
-        raise fail("bad_request", field="hours", value=hours, allowed=allowed)
+    most = ctx.deployment.idle.max_hours
+    if hours > most:
+        raise fail("bad_request", field="hours", value=hours, allowed=[f"more than 0, up to {most:g}"])
     verdict = judge(clock_of(idle, row), policy_of(ctx, idle, row), now)
     begin = max(filter(None, (now, verdict.acts_at, idle.keep_until)))
-    idle.keep_until = min(begin + timedelta(hours=hours), now + longest)
+    idle.keep_until = min(begin + timedelta(hours=hours), now + timedelta(hours=most))
     _put_off(idle)
     session.flush()
     return tell(ctx, session, row)
@@ -261,6 +261,13 @@ def _effective(ctx: Context, spec: WorkspaceSpec, action: IdleAction) -> IdleAct
     if action is not IdleAction.DROP or drop_target(ctx, spec):
         return action
     return IdleAction.STOP if IdleAction.STOP in ctx.deployment.idle.actions else IdleAction.KEEP
+
+
+def _end(ctx: Context, idle: IdleRow, spec: WorkspaceSpec) -> EndOfWork | None:
+    """What was asked for; a drop that leads nowhere any more, after a switch meanwhile, is called off."""
+    end = EndOfWork.model_validate(idle.end) if idle.end else None
+    nowhere = end is not None and end.action is IdleAction.DROP and drop_target(ctx, spec) is None
+    return None if nowhere else end
 
 
 def _check_allowed(ctx: Context, action: IdleAction) -> None:
