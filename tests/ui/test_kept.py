@@ -1,0 +1,54 @@
+"""Kept kernel state in the browser: a snapshot taken and brought back in Lab, and the choice at a start."""
+
+from __future__ import annotations
+
+import re
+
+from gearshift_testing.browsing import SLOW_MS, Visit
+from gearshift_testing.driving import Driver
+from gearshift_testing.running import Running
+from playwright.sync_api import expect
+
+
+def test_a_snapshot_comes_back_and_a_start_offers_the_workspace_as_it_was(
+    visit: Visit, running: Running
+) -> None:
+    gwen, driver = visit("gwen"), Driver(running, "gwen")
+    running.account("gwen")
+    driver.start("bench")
+    page = gwen.sign_in()
+    lab = gwen.lab("bench")
+    lab.notebook()
+    lab.run("epoch = 1")
+
+    lab.button("History", lab.panel).click()
+    lab.button("Take a snapshot", lab.dialog).click()
+    expect(lab.dialog).to_contain_text("The snapshot is kept. Nothing was stopped.", timeout=SLOW_MS)
+    row = lab.dialog.get_by_role("row").filter(has_text="Snapshot")
+    expect(row).to_contain_text("1 variable")
+    lab.button("Done", lab.dialog).click()
+    lab.run("epoch = 2")
+    lab.button("History", lab.panel).click()
+    row.get_by_role("button", name=re.compile("^Bring back")).click()
+    expect(lab.dialog).to_contain_text("overwritten: epoch", timeout=SLOW_MS)
+    lab.confirm("Bring back")
+    expect(lab.dialog).to_contain_text("What was kept is back in your kernels.", timeout=SLOW_MS)
+    lab.button("Done", lab.dialog).click()
+    assert lab.run("epoch") == "1"
+    lab.page.close()
+
+    driver.stop("bench")
+    page.goto(f"{running.url}services/gearshift/start")
+    strip = page.locator(".gs-strip")
+    expect(strip).to_contain_text(re.compile(r"Start bench as it was \(with 1 variable of \d\d:\d\d\)"))
+    expect(strip.get_by_role("button", name="Start fresh bench")).to_be_visible()
+    strip.get_by_role("button", name="Start bench", exact=True).click()
+    page.wait_for_url(re.compile("/lab"), timeout=SLOW_MS)
+    again = gwen.lab("bench")
+    again.button("History", again.panel).click()
+    expect(again.dialog).to_contain_text("Started as it was", timeout=SLOW_MS)
+    row = again.dialog.get_by_role("row").filter(has_text="Started as it was")
+    row.get_by_role("button", name="Report").click()
+    expect(again.dialog.get_by_role("heading", name="Start report")).to_be_visible()
+    expect(again.dialog).to_contain_text("Copied")
+    assert gwen.faults == []
