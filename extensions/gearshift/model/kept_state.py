@@ -48,17 +48,30 @@ class KeptState(Record):
         return sum(len(kernel.variables) for kernel in self.kernels)
 
 
-def to_forget(kept: Iterable[KeptState], now: datetime, bound_bytes: int) -> list[KeptState]:
-    """Of one person: what is past its days; then, while they hold more than the bound, the oldest that a stop made by
-    itself and that a later one replaced. What somebody asked for, and the newest of a workspace, is never pushed out.
+def pinned(kept: Iterable[KeptState], adding_to: str | None = None) -> list[KeptState]:
+    """What the bound pushes out never: snapshots that somebody asked for, and the newest of each workspace. With another
+    one `adding_to` a workspace, that one is going to be its newest.
     """
-    newest_first = sorted(kept, key=lambda one: one.taken_at, reverse=True)
-    gone = [one for one in newest_first if one.expires_at <= now]
-    stay = [one for one in newest_first if one.expires_at > now]
-    newest = {one.workspace: one.id for one in reversed(stay)}
+    newest = {one.workspace: one.id for one in _oldest_first(kept)}
+    newest.pop(adding_to or "", None)
+    return [one for one in kept if one.kind is StateKind.SNAPSHOT or newest.get(one.workspace) == one.id]
+
+
+def to_forget(kept: Iterable[KeptState], now: datetime, bound_bytes: int) -> list[KeptState]:
+    """Of one person, newest first: what is past its days; then, while they hold more than the bound, the oldest of those
+    that stops and switches made by themselves and that later ones replaced.
+    """
+    gone = [one for one in kept if one.expires_at <= now]
+    stay = [one for one in kept if one.expires_at > now]
+    held = {one.id for one in pinned(stay)}
     used = sum(one.bytes for one in stay)
-    for one in reversed(stay):
-        if used > bound_bytes and one.kind is StateKind.STOP and newest[one.workspace] != one.id:
+    for one in _oldest_first(stay):
+        if used > bound_bytes and one.id not in held:
             gone.append(one)
             used -= one.bytes
     return gone
+
+
+def _oldest_first(kept: Iterable[KeptState]) -> list[KeptState]:
+    """Of a list whose newest comes first."""
+    return list(reversed(list(kept)))

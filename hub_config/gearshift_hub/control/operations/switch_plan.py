@@ -82,7 +82,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
     load = burden.carried(said, left, again)
     with ctx.db.transaction() as session:
         expected = predict(session, owner, target.mode, load)
-        snapshot = states.snapshot_first(ctx, session, owner, body, possible=not live)
+        snapshot = states.snapshot_first(ctx, session, target.row.id, body, possible=not live)
     _say_seconds(kernels, expected)
     return {
         "workspace": target.row.id,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from gearshift.model.errors import fail
-from gearshift.model.kept_state import KeptKernel, KeptState, StateKind, to_forget
+from gearshift.model.kept_state import KeptKernel, KeptState, StateKind, pinned, to_forget
 from gearshift.model.units import format_bytes
 from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
@@ -45,7 +45,7 @@ def keep(
     if size is None:
         return False
     if kind is not StateKind.STOP:
-        _check_room(ctx, session, owner, row.short, operation, size)
+        _check_room(ctx, session, row, operation, size)
     now = ctx.clock.now()
     session.add(
         StateRow(
@@ -67,6 +67,7 @@ def keep(
         )
     )
     session.flush()
+    _push_out(ctx, session, owner)
     tell(ctx, session, owner, row.id)
     return True
 
@@ -125,30 +126,27 @@ def forget_all(ctx: Context, session: Session, row: WorkspaceRow) -> None:
     ctx.backend.box.forget_states(row.short)
 
 
-def room(ctx: Context, session: Session, owner: str) -> int:
-    """What another snapshot of this person may take."""
-    used = session.scalar(select(func.sum(StateRow.bytes)).where(StateRow.owner == owner)) or 0
-    return max(0, ctx.deployment.state.per_person_bytes - int(used))
+def room(ctx: Context, session: Session, owner: str, name: str) -> int:
+    """What another snapshot of this workspace may take, once what it replaces is gone."""
+    held = pinned(_all(session, owner), adding_to=f"{owner}/{name}")
+    return max(0, ctx.deployment.state.per_person_bytes - sum(one.bytes for one in held))
 
 
 def snapshot_first(
-    ctx: Context, session: Session, owner: str, body: Mapping[str, Any], *, possible: bool
+    ctx: Context, session: Session, workspace: str, body: Mapping[str, Any], *, possible: bool
 ) -> dict[str, Any]:
     """Of the plan of a switch: whether its save is kept as a snapshot, and the room there is for one."""
     asked = body.get("snapshot", False)
     if not isinstance(asked, bool):
         raise fail("bad_request", field="snapshot", value=asked, allowed=["true", "false"])
-    return {"asked": asked and possible, "room_bytes": room(ctx, session, owner)}
+    return {"asked": asked and possible, "room_bytes": room(ctx, session, *workspaces.parse_id(workspace))}
 
 
 async def prune(ctx: Context) -> None:
     """Forget what the rule says, person by person."""
-    bound, now = ctx.deployment.state.per_person_bytes, ctx.clock.now()
     with ctx.db.transaction() as session:
         for owner in session.scalars(select(StateRow.owner).distinct()).all():
-            kept = [shown(row) for row in session.scalars(_of(owner, None))]
-            for one in to_forget(kept, now, bound):
-                forget(ctx, session, session.get_one(StateRow, one.id))
+            _push_out(ctx, session, owner)
 
 
 def tell(ctx: Context, session: Session, owner: str, workspace: str) -> None:
@@ -163,11 +161,21 @@ def _of(owner: str, name: str | None) -> Select[StateRow]:
     return query.order_by(StateRow.number.desc())
 
 
-def _check_room(ctx: Context, session: Session, owner: str, short: str, operation: str, size: int) -> None:
-    limit, left = ctx.deployment.state.per_person_bytes, room(ctx, session, owner)
+def _all(session: Session, owner: str) -> list[KeptState]:
+    return [shown(row) for row in session.scalars(_of(owner, None))]
+
+
+def _push_out(ctx: Context, session: Session, owner: str) -> None:
+    bound = ctx.deployment.state.per_person_bytes
+    for one in to_forget(_all(session, owner), ctx.clock.now(), bound):
+        forget(ctx, session, session.get_one(StateRow, one.id))
+
+
+def _check_room(ctx: Context, session: Session, row: WorkspaceRow, operation: str, size: int) -> None:
+    limit, left = ctx.deployment.state.per_person_bytes, room(ctx, session, row.owner, row.name)
     if size <= left:
         return
-    ctx.backend.box.forget_state(short, operation)
+    ctx.backend.box.forget_state(row.short, operation)
     raise fail(
         "state_full",
         field="state",
