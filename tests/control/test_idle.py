@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from gearshift.model.units import from_iso, to_iso
 from gearshift_hub.control.db.events import EventRow
+from gearshift_hub.control.db.jobs import JobRow
 from gearshift_testing.controls import ON_SQLITE, Browser, Control, Person
 from gearshift_testing.fakes import refuse, server_away
 from sqlalchemy import select
@@ -293,11 +294,26 @@ async def test_a_start_forgets_what_was_asked_for_before_a_stop(control: Control
 
 
 @ON_SQLITE
-async def test_running_jobs_keep_it(control: Control, alice: Person) -> None:
+async def test_a_job_that_runs_keeps_it_and_one_that_waits_does_not(control: Control, alice: Person) -> None:
+    await alice.start()
+    job = {"owner": "alice", "workspace": "alice/work", "spec": {}, "price_per_hour_nano": 0}
+    with control.db.transaction() as session:
+        session.add(JobRow(id="job-1", number=1, state="running", created_at=control.clock.now(), **job))
+        session.add(JobRow(id="job-2", number=2, state="queued", created_at=control.clock.now(), **job))
+    await pass_time(control, 60, every=5)
+    assert (await shown(alice))["busy"] == ["job"]
+    with control.db.transaction() as session:
+        session.get_one(JobRow, "job-1").state = "succeeded"
+    await pass_time(control, 27)
+    assert len(events(control, "notice")) == 1
+
+
+@ON_SQLITE
+async def test_a_workspace_does_not_say_itself_that_jobs_run(control: Control, alice: Person) -> None:
     await alice.start()
     control.servers.doing["jobs"] = 99
     await pass_time(control, 26)
-    assert len(events(control, "notice")) == 1, "jobs are counted here, not by the workspace"
+    assert len(events(control, "notice")) == 1
 
 
 @ON_SQLITE

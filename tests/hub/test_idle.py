@@ -36,6 +36,9 @@ def test_a_workspace_is_dropped_when_its_work_ends_and_comes_back_with_its_varia
     until(lambda: wren.workspace("work")["state"] == "ready", 90, "it is ready")
     shown = wren.get("workspaces/wren/work/idle")
     assert (shown["before"], shown["end"]) == ("sim-1", None)
+    chosen = command(wren, "idle", "work", "--action", "drop", "--after-hours", "2")
+    assert chosen.startswith("After 2 h idle it stops, since no other machine is cheaper (your choice).\n")
+    assert "Nothing happens when it is idle (the deployment's)." in command(wren, "idle", "work", "--default")
     with kernel_of(wren) as kernel:
         assert kernel.run("x + 1; print(x + 1)").text == "42\n"
     assert command(wren, "back", "work", *CAPS) == "work is on sim-1 again. Same kernels, same variables.\n"

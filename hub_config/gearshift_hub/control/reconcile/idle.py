@@ -46,7 +46,7 @@ LONGEST_PAUSE_S = 15.0
 SHORTEST_PAUSE_S = 0.5
 AGAIN = timedelta(minutes=10)
 """After a stop or drop that was refused, such as one for which there is no room now."""
-RUNNING = (JobState.STARTING, JobState.RUNNING, JobState.CANCELLING)
+RUNNING = tuple(state for state in JobState if state.holds_lease)
 
 
 def pause_s(idle: Idle) -> float:
