@@ -28,6 +28,7 @@ def add(nouns: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     start.add_argument("--dataset", action="append", default=[], metavar="NAME", help="attach a data set")
     start.add_argument("--fresh", action="store_true", help="without what was kept of its kernels")
     start.add_argument("--state", metavar="STATE", help="with this kept state instead of the newest")
+    start.add_argument("--safe", action="store_true", help="without the packages that you installed")
     start.set_defaults(run=connected(_start))
     add_caps(start)
     stop = nouns.add_parser("stop", help="save kernel state and stop a workspace")
@@ -92,6 +93,8 @@ def _start(client: Client, given: argparse.Namespace) -> int:
         body["spec"] = _spec(client, given)
     if given.fresh or given.state:
         body["state"] = "none" if given.fresh else given.state
+    if given.safe:
+        body["safe"] = True
     ended(do(client, given, "start", **body))
     workspace = client.workspace(f"{client.me()['name']}/{given.name}")
     print(f"{given.name} is ready on {workspace.spec.machine}: {_address(client, workspace.url)}")

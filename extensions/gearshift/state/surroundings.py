@@ -97,7 +97,8 @@ def _change_folder(folder: str | None) -> list[Reason]:
 
 def _is_interpreter_s(entry: str) -> bool:
     """Entries of the environment itself: the new kernel has its own."""
-    roots = {sys.prefix, sys.base_prefix, sys.exec_prefix}
+    packages = os.environ.get("GEARSHIFT_PACKAGES")  # a person's own, for this image alone
+    roots = {sys.prefix, sys.base_prefix, sys.exec_prefix, *([packages] if packages else [])}
     return any(Path(entry).is_relative_to(root) for root in roots)
 
 

@@ -12,6 +12,7 @@ from gearshift.model.launch import LaunchPlan
 
 from gearshift_hub.paths import Home
 
+PERSON_SITE = Path(__file__).with_name("person_site.py")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -21,6 +22,7 @@ def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_di
     return {
         **_system(),
         **_person(plan),
+        **_packages(plan, home),
         **_jupyter(plan, home),
         "JUPYTER_RUNTIME_DIR": runtime_dir,
         **{name: str(plan.limits.threads) for name in THREADS},
@@ -117,15 +119,20 @@ def settings_folder(home: Home) -> Path:
 def write_settings(home: Home, documents_on_server: bool) -> None:
     """Put the settings where every uid can read and nobody but us can write them."""
     folder = settings_folder(home)
-    for place in (folder, folder / "labconfig"):
+    for place in (folder, folder / "labconfig", folder / "python"):
         place.mkdir(mode=0o755, exist_ok=True)
         place.chmod(0o755)
     _write(folder / "jupyter_server_config.json", server_settings(documents_on_server))
     _write(folder / "labconfig" / "page_config.json", page_settings(documents_on_server))
+    _publish(folder / "python" / "sitecustomize.py", PERSON_SITE.read_text())
 
 
 def _write(file: Path, settings: dict[str, Any]) -> None:
-    file.write_text(json.dumps(settings, indent=1))
+    _publish(file, json.dumps(settings, indent=1))
+
+
+def _publish(file: Path, text: str) -> None:
+    file.write_text(text)
     file.chmod(0o644)
 
 
@@ -149,6 +156,17 @@ def _person(plan: LaunchPlan) -> dict[str, str]:
         "JUPYTERHUB_ROOT_DIR": home,
         "TORCHINDUCTOR_CACHE_DIR": f"{cache}/torchinductor",
         "TRITON_CACHE_DIR": f"{cache}/triton",
+    }
+
+
+def _packages(plan: LaunchPlan, home: Home) -> dict[str, str]:
+    """What a person installs stays with the image and Python that it was installed for (case C08)."""
+    family = f"{plan.image.id}-py{plan.image.python}"
+    return {
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONPATH": str(settings_folder(home) / "python"),
+        "GEARSHIFT_PACKAGES": f"{plan.person.home}/.local/share/gearshift/packages/{family}",
+        "GEARSHIFT_IMAGE_PREFIX": sys.prefix,
     }
 
 

@@ -58,7 +58,8 @@ def where(state: ServerState) -> dict[str, Any]:
 
 
 class _Start:
-    """Parameters: `spec`, `state` (which kept state comes back, see `bringing_back`), and from a plan `max_cost_nano`.
+    """Parameters: `spec`, `state` (which kept state comes back, see `bringing_back`), `safe` (without the person's own
+    packages), and from a plan `max_cost_nano`.
 
     Data: `price`, `devices`, `state`, `state_seconds`, `launch`, `server`, `ready_at`.
     """
@@ -133,6 +134,7 @@ class _Start:
             spec=_spec(run),
             device_ids=tuple(run.data["devices"]),
             state=run.data["state"],
+            safe=run.params.get("safe") is True,
         )
 
     async def ready(self, run: Run) -> dict[str, Any]:

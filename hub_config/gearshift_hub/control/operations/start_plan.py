@@ -37,6 +37,8 @@ def register(ctx: Context) -> None:
 
 async def propose_start(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Admission as of now; a workspace that is still stopping may be started, it then waits."""
+    if not isinstance(body.get("safe", False), bool):
+        raise fail("bad_request", field="safe", value=body["safe"], allowed=[False, True])
     with ctx.db.transaction() as session:
         owner, name, display_name, spec = _wanted(session, actor, body)
         _check_rate(ctx, session)
@@ -73,6 +75,7 @@ async def perform_start(ctx: Context, actor: Actor, plan: Plan) -> Operation:
         display_name=plan.figures["display_name"],
         max_cost_nano=plan.max_cost_nano,
         state=plan.body.get("state") or NEWEST,
+        safe=plan.body.get("safe") is True,
     )
 
 
@@ -87,6 +90,7 @@ async def start(
     max_cost_nano: int | None = None,
     source: str = "control",
     state: str = NEWEST,
+    safe: bool = False,
 ) -> Operation:
     """Begin a start, or join the one that leads (or led) to the same: repeated starts are one start (case C01)."""
     if ctx.closing:
@@ -105,6 +109,7 @@ async def start(
         "max_cost_nano": max_cost_nano,
         "source": source,
         "state": state,
+        "safe": safe,
     }
     return await ctx.operations.submit(OperationKind.START, owner, name, actor=actor, params=params)
 

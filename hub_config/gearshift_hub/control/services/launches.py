@@ -43,11 +43,12 @@ def build(
     device_ids: tuple[str, ...],
     restore: bool = False,
     state: str | None = None,
+    safe: bool = False,
 ) -> LaunchPlan:
     """The plan of one launch; each build is a new generation of the workspace.
 
     With `restore` the server holds back what pages ask about kernels until what the operation saved is back; with
-    `state` until that kept state is.
+    `state` until that kept state is. A `safe` start leaves away what the person installed.
     """
     row = workspaces.get(session, owner, name)
     row.generation += 1
@@ -63,7 +64,8 @@ def build(
         person=who,
         image=ImageRef(id=image.id, python=image.python, digest=image.digest),
         env=_env(ctx, row, machine, spec, device_ids, state_dir)
-        | _restored(operation, operation if restore else state),
+        | _restored(operation, operation if restore else state)
+        | ({"GEARSHIFT_SAFE_START": "1"} if safe else {}),
         limits=limits_of(machine),
         devices=device_ids,
         mounts=_mounts(ctx, session, owner, name),

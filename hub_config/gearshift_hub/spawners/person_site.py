@@ -1,0 +1,35 @@
+"""Runs at the start of every Python of a workspace: adds what the person installed, after all that the image brings.
+
+Copied beside the servers' settings as `sitecustomize.py`; standard library only, for any Python. A person's packages lie
+in a folder per image and Python version, never shadow the image's own, and are left away in a safe start. pip of the
+image installs there; a person's own environments are left alone.
+"""
+
+import os
+import site
+import sys
+
+
+def add_packages() -> None:
+    """The server is no new Python and never comes here."""
+    folder = os.environ.get("GEARSHIFT_PACKAGES")
+    if not folder or os.environ.get("GEARSHIFT_IMAGE_PREFIX") != sys.prefix:
+        return
+    if is_pip(sys.orig_argv[1:3]):
+        os.environ.setdefault("PIP_PREFIX", folder)
+    if os.environ.get("GEARSHIFT_SAFE_START"):
+        return
+    place = os.path.join(folder, "lib", "python{}.{}".format(*sys.version_info), "site-packages")
+    try:
+        os.makedirs(place, exist_ok=True)
+    except OSError:
+        return
+    site.addsitedir(place)
+
+
+def is_pip(words: list[str]) -> bool:
+    """`python -m pip`, or its script."""
+    return any(os.path.basename(word).startswith("pip") for word in words)
+
+
+add_packages()
