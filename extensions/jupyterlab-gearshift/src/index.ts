@@ -13,6 +13,7 @@ import { jobsPlugin } from './plugins/jobs.js';
 import { kernelRunsPlugin } from './plugins/kernelruns.js';
 import { outputsPlugin } from './plugins/outputs.js';
 import { panelPlugin } from './plugins/panel.js';
+import { questionsPlugin } from './plugins/questions.js';
 import { reattachPlugin } from './plugins/reattach.js';
 import { runCellsPlugin } from './plugins/runcells.js';
 import { statePlugin } from './plugins/state.js';
@@ -35,6 +36,7 @@ export default [
   connectionLostPlugin,
   cellQueuePlugin,
   consoleQueuePlugin,
+  questionsPlugin,
   reattachPlugin,
   kernelRunsPlugin,
   runCellsPlugin

@@ -88,6 +88,16 @@ export class Client {
     return this._request('used', { method: 'POST' });
   }
 
+  /** Have cells run by our server, in this order; the shared document tells what becomes of them. */
+  execute(kernel_id: string, document_id: string, cells: { id: string; code: string }[]): Promise<unknown> {
+    return this._request('documents/execute', { method: 'POST', body: { kernel_id, document_id, cells } });
+  }
+
+  /** To the `input()` of a running cell. */
+  answer(kernel_id: string, question: string, value: string): Promise<unknown> {
+    return this._request('documents/answer', { method: 'POST', body: { kernel_id, question, value } });
+  }
+
   metrics(): Promise<Metrics> {
     return this._request('metrics');
   }
