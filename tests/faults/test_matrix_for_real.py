@@ -172,18 +172,6 @@ def test_control_killed_at_save_stop_start_and_restore_goes_on_from_each(bench: 
     bench.is_new(operation)
 
 
-def test_control_killed_at_reserve_verify_and_release_goes_on_from_each(bench: Bench) -> None:
-    points: list[Point] = [("forward", step, "begun") for step in ("reserve", "verify", "release")]
-    with ThreadPoolExecutor(1) as aside:
-        asked = aside.submit(bench.switch, *points)
-        bench.at(points[0], lambda: bench.kill("control"))
-        asked.exception()  # the answer went with the control that was asked
-    newest = until(lambda: _newest(bench), BACK_S, "control is back")
-    for point in points[1:]:
-        bench.at(point, lambda: bench.kill("control"))
-    bench.is_new(newest)
-
-
 def test_a_hub_that_crashes_between_stop_and_start_is_waited_for(bench: Bench) -> None:
     operation = bench.switch(("forward", "stop", "done"), ("forward", "start", "begun"))
     bench.at(("forward", "stop", "done"), lambda: bench.kill("hub"))
@@ -269,6 +257,18 @@ def test_an_old_server_killed_at_save_ends_the_workspace_and_nothing_is_charged_
     assert bench.ended(operation)["state"] == "failed"
     assert bench.driver.workspace("work")["state"] in ("failed", "stopped")
     bench.ready()
+
+
+def test_control_killed_at_reserve_verify_and_release_goes_on_from_each(bench: Bench) -> None:
+    points: list[Point] = [("forward", step, "begun") for step in ("reserve", "verify", "release")]
+    with ThreadPoolExecutor(1) as aside:
+        asked = aside.submit(bench.switch, *points)
+        bench.at(points[0], lambda: bench.kill("control"))
+        asked.exception()  # the answer went with the control that was asked
+    newest = until(lambda: _newest(bench), BACK_S, "control is back")
+    for point in points[1:]:
+        bench.at(point, lambda: bench.kill("control"))
+    bench.is_new(newest)
 
 
 def _newest(bench: Bench) -> Any:

@@ -303,34 +303,49 @@ def _outcome(world: World, owner: str) -> Outcome:
     control = world.control
     with control.db.transaction() as session:
         row = workspaces.get(session, owner, "work")
-        held = leases.of_workspace(session, row.id)
-        intervals = ledger.intervals_of(session, ledger.subject_of(row.id))
-        running = [
-            op for op in journal.listed(session, row.id, None, 50) if op.state is OperationState.RUNNING
-        ]
-    trees = [tree for tree in control.hub.running if tree.plan.workspace.owner == owner]
-    open_ones = [one for one in intervals if one.closed_at is None]
-    wanted = 1 if row.state == "ready" else 0
-    machine = row.spec["machine"]
-    wrong = {
-        "an operation that does not end": bool(running),
-        f"state {row.state}": row.state not in ("ready", "stopped", "failed"),
-        f"{len(held)} leases, {len(trees)} servers, {len(open_ones)} open intervals where {row.state}": (
-            (len(held), len(trees), len(open_ones)) != (wanted, wanted, wanted)
-        ),
-        "a gap or an overlap in the ledger": any(a.closed_at != b.opened_at for a, b in pairwise(intervals)),
-        "a frozen server": any(tree.frozen for tree in trees),
-        "a hold that stays": control.hub.server(owner, "work").held_by is not None,
-        "another machine than is paid for": any(one.machine != machine for one in (*held, *open_ones))
-        or any(tree.plan.labels["machine"] != machine for tree in trees),
-    }
+    trees = _alive(control, owner)
     tree = trees[0] if trees else None
     where: Literal["new", "old", "gone"] = "gone"
     if row.state == "ready":
-        where = "new" if machine == NEW.machine else "old"
+        where = "new" if row.spec["machine"] == NEW.machine else "old"
     return Outcome(
         where=where,
         same_tree=tree is not None and tree is world.oldest(owner),
         has_state=tree is not None and tree.variables == STATE,
-        faults=tuple(what for what, is_so in wrong.items() if is_so),
+        faults=bill_and_machines(control, owner, gaps=False),
     )
+
+
+def bill_and_machines(control: Control, owner: str, *, gaps: bool = True) -> tuple[str, ...]:
+    """What must never be, once everything has ended; a gap between two charges only where there was a stop."""
+    with control.db.transaction() as session:
+        row = workspaces.get(session, owner, "work")
+        held = leases.of_workspace(session, row.id)
+        intervals = ledger.intervals_of(session, ledger.subject_of(row.id))
+        operations = journal.listed(session, row.id, None, 50)
+    trees = _alive(control, owner)
+    open_ones = [one for one in intervals if one.closed_at is None]
+    wanted = 1 if row.state == "ready" else 0
+    machine = row.spec["machine"]
+    machines = {one.machine for one in (*held, *open_ones)} | {tree.plan.labels["machine"] for tree in trees}
+    wrong = {
+        "an operation that does not end": any(op.state is OperationState.RUNNING for op in operations),
+        f"state {row.state}": row.state not in ("ready", "stopped", "failed"),
+        f"{len(held)} leases, {len(trees)} servers, {len(open_ones)} open intervals where {row.state}": (
+            (len(held), len(trees), len(open_ones)) != (wanted, wanted, wanted)
+        ),
+        "an overlap or a gap in the ledger": any(
+            before.closed_at is None
+            or before.closed_at > after.opened_at
+            or (before.closed_at != after.opened_at and not gaps)
+            for before, after in pairwise(intervals)
+        ),
+        "a frozen server": any(tree.frozen for tree in trees),
+        "a hold that stays": wanted == 1 and control.hub.server(owner, "work").held_by is not None,
+        "another machine than is paid for": not machines <= {machine},
+    }
+    return tuple(what for what, is_so in wrong.items() if is_so)
+
+
+def _alive(control: Control, owner: str) -> list[FakeTree]:
+    return [tree for tree in control.hub.running if tree.plan.workspace.owner == owner]
