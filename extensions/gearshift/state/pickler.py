@@ -159,6 +159,10 @@ def rules(memory: Memory, note: Note, saw: Callable[[str], None]) -> dict[type, 
         from gearshift.state import tensors  # noqa: PLC0415 - heavy, only where the kernel has it already
 
         found.update(tensors.rules(memory, note, saw))
+    if "torchdata.stateful_dataloader" in sys.modules:
+        from gearshift.state import loaders  # noqa: PLC0415 - only where the kernel has it already
+
+        found.update(loaders.rules(vars(sys.modules[loaders.MODULE]), note))
     return found
 
 

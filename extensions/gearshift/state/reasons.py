@@ -87,6 +87,10 @@ _NOTES: Mapping[str, tuple[str, str]] = {
         "已用单元 [{cell}] 中的源代码重新生成，因为 Python {old} 的已编译代码无法在 Python {new} 上运行",
     ),
     "hooks": ("hooks on its tensors stay behind", "张量上的钩子不会迁移"),
+    "loader_resumes": (
+        "it was in mid-epoch; the next iter() of it goes on with the next batch",
+        "迁移时处于一个周期的中途；下一次 iter() 会从下一批数据继续",
+    ),
     "cache_empty": ("its cache starts empty", "其缓存从空开始"),
     "same_object": ("the same object as {other}", "与 {other} 是同一对象"),
     "on_cpu": ("left on the CPU: this machine has no {device}", "留在 CPU 上：当前机器没有 {device}"),
@@ -181,6 +185,7 @@ _BY_NAME: Mapping[str, str] = {
     "threading.Barrier": "lock",
     "threading.Semaphore": "lock",
     "torch.utils.data.dataloader._BaseDataLoaderIter": "loader_iterator",
+    "torchdata.stateful_dataloader.stateful_dataloader._StatefulBaseDataLoaderIter": "loader_iterator",
     "weakref": "weakref",
 }
 

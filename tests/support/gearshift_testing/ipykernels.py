@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from jupyter_client.manager import KernelManager
 
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 class CellError(AssertionError):

@@ -253,6 +253,28 @@ ROWS = [
         "assert '6 * 7' in In and 42 in Out.values() and matplotlib.get_backend().lower() == 'agg'",
     ),
     Row(
+        "more: a table of arrow, a loader with its position, a tensor of one gigabyte",
+        [
+            "import pyarrow, torchdata.stateful_dataloader\n"
+            "arrow = pyarrow.table({'n': [1, 2, 3], 't': ['a', None, 'c']})\nslice_of_arrow = arrow.slice(1)",
+            "stream = torchdata.stateful_dataloader.StatefulDataLoader(list(range(20)), batch_size=2, shuffle=True)\n"
+            "fresh_stream = torchdata.stateful_dataloader.StatefulDataLoader([1, 2, 3])",
+            "torch.manual_seed(5)\nbatches = iter(stream)\nseen = [next(batches).tolist() for _ in range(4)]",
+            "import copy\n_stream = copy.copy(stream)\n_stream.load_state_dict(stream.state_dict())\n"
+            "to_come = [b.tolist() for b in _stream]\ndel _stream",
+            "huge = torch.zeros(1 << 28)\nhuge[-1] = 7\nend_of_huge = huge[-3:]",
+        ],
+        "assert arrow.equals(pyarrow.table({'n': [1, 2, 3], 't': ['a', None, 'c']}))\n"
+        "assert slice_of_arrow['t'].to_pylist() == [None, 'c']\n"
+        "assert [b.tolist() for b in stream] == to_come and len(to_come) == 6\n"
+        "assert sorted(x for b in seen + to_come for x in b) == list(range(20))\n"
+        "assert [int(b) for b in fresh_stream] == [1, 2, 3]\n"
+        "assert huge.shape == (1 << 28,) and end_of_huge.tolist() == [0, 0, 7]\n"
+        "huge[-2] = 5; assert end_of_huge[1] == 5",
+        named={"batches": "loader_iterator"},
+        noted={"stream": "loader_resumes"},
+    ),
+    Row(
         "more: shared storage, tensor and array on one memory, names, odd objects",
         [
             "whole = torch.zeros(4, 4)\nrow = whole[1]\nonly_row = torch.arange(100.)[10:20]",
