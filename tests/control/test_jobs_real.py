@@ -9,6 +9,7 @@ import io
 import os
 import zipfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,21 @@ async def test_bundles_have_a_limit_and_an_empty_one_is_refused(
     assert (large.status_code, large.json()["error"]["code"]) == (413, "too_large")
     assert empty.json()["error"]["field"] == "bundle"
     assert await jobs.send(alice, "pass") == await jobs.send(alice, "pass")
+
+
+async def test_a_bundle_goes_after_a_week_unless_a_job_in_line_needs_it(
+    jobs: Jobs, control: Control, alice: Person
+) -> None:
+    jobs.home_of(alice)
+    old, waiting = await jobs.send(alice, "print('old')"), await jobs.submit(alice, "print('waited')")
+    needed = jobs.row(waiting).spec["code"]
+    folder = control.ctx.home.jobs / "bundles" / "alice"
+    long_ago = (control.clock.now() - timedelta(days=8)).timestamp()
+    for sha256 in (old, needed):
+        os.utime(folder / sha256, (long_ago, long_ago))
+    fresh = await jobs.send(alice, "print('fresh')")
+    assert {path.name for path in folder.iterdir()} == {needed, fresh}
+    assert (await jobs.until(alice, waiting, *ENDED))["state"] == "succeeded"
 
 
 async def test_a_bundle_that_is_no_bundle_fails_the_start_and_costs_nothing(

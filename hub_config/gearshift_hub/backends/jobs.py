@@ -6,7 +6,7 @@ decides about money.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -71,6 +71,12 @@ class JobBackend(Protocol):
 
     def bundle_bytes(self, owner: str, sha256: str) -> int | None:
         """The size of a bundle that this owner sent; None when they sent none."""
+
+    def make_room_for_bundle(
+        self, owner: str, needed: Collection[str], sent_before: float, limit: int, coming: int
+    ) -> None:
+        """Drop this owner's bundles that are not `needed` and were sent before that time, then the oldest until
+        `coming` bytes more are within `limit`. Raises `too_large` when what is needed leaves no room."""
 
     def prepare(self, launch: str) -> str | None:
         """Do what must be done once before such jobs can start; None when nothing is missing, else what is being

@@ -111,6 +111,7 @@ class Limits(AdmissionLimits):
     job_procs: _Count = 4
     start_rate: Annotated[int, Field(ge=1, description="starts per minute, all people together")] = 60
     bundle_bytes: Size = Field(alias="bundle_size", default=32_000_000)
+    bundles_bytes: Size = Field(alias="bundles_size", default=1_000_000_000)
 
 
 class People(Input):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,11 @@ class FakeJobs(JobBackend):
     def bundle_bytes(self, owner: str, sha256: str) -> int | None:
         data = self.bundles.get((owner, sha256))
         return None if data is None else len(data)
+
+    def make_room_for_bundle(
+        self, owner: str, needed: Collection[str], sent_before: float, limit: int, coming: int
+    ) -> None:
+        pass
 
     def prepare(self, launch: str) -> str | None:
         return self.preparing if launch == "deepspeed" else None

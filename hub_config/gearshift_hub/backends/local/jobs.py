@@ -7,12 +7,11 @@ jobs/bundles/<slug>/   what each person sent, by SHA-256
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,18 +19,17 @@ from typing import Any, Protocol
 from gearshift.model import foreign_json
 from gearshift.model.foreign_json import ForeignJsonError
 from gearshift.model.launch import Person, ProcessLimits
-from gearshift.model.slug import slug
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
 
 from gearshift_hub.backends.jobs import JobNotStartedError, Page, Placement, Seen
 from gearshift_hub.paths import Home
 
 from . import job_files
+from .bundles import Bundles
 from .job_operators import Operators
 from .processes import StartRefused, Trees, Usage
 
 JOB_ID = re.compile(r"job-[0-9a-f]{8,32}")
-SHA256 = re.compile(r"[0-9a-f]{64}")
 STATUS_LIMIT = 1 << 20
 KILL_MARGIN_SECONDS = 2.0
 
@@ -86,6 +84,7 @@ class LocalJobs:
         operators: Operators | None = None,
     ) -> None:
         self._home = home
+        self._bundles = Bundles(home.jobs / "bundles")
         self._python = python
         self._private = private
         self._trees: GangTrees = trees if trees is not None else BoxTrees(home)
@@ -94,22 +93,15 @@ class LocalJobs:
     # -- bundles --------------------------------------------------------------------------------
 
     def save_bundle(self, owner: str, data: bytes) -> str:
-        sha256 = hashlib.sha256(data).hexdigest()
-        target = self._bundle(owner, sha256)
-        if not target.exists():
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            aside = target.with_name(f".{sha256}.{os.getpid()}")
-            aside.write_bytes(data)
-            aside.replace(target)
-        return sha256
+        return self._bundles.save(owner, data)
 
     def bundle_bytes(self, owner: str, sha256: str) -> int | None:
-        if not SHA256.fullmatch(sha256):
-            return None
-        try:
-            return self._bundle(owner, sha256).stat().st_size
-        except FileNotFoundError:
-            return None
+        return self._bundles.size(owner, sha256)
+
+    def make_room_for_bundle(
+        self, owner: str, needed: Collection[str], sent_before: float, limit: int, coming: int
+    ) -> None:
+        self._bundles.make_room(owner, needed, sent_before, limit, coming)
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -187,9 +179,6 @@ class LocalJobs:
             raise ValueError(f"{job!r} is no id of a job")
         return self._home.jobs / job
 
-    def _bundle(self, owner: str, sha256: str) -> Path:
-        return self._home.jobs / "bundles" / slug(owner) / sha256
-
     def _lay_out(self, root: Path, placement: Placement) -> Order:
         """The folders, the bundle and the order; a start that is repeated writes the same again."""
         person = placement.person
@@ -197,7 +186,7 @@ class LocalJobs:
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
         bundle = root / "bundle.zip"
-        shutil.copyfile(self._bundle(person.name, placement.spec.code), bundle)
+        shutil.copyfile(self._bundles.path(person.name, placement.spec.code), bundle)
         order = self._order(root, placement)
         (root / ORDER_FILE).write_text(order.to_json())
         for path in (bundle, root / ORDER_FILE):

@@ -79,8 +79,10 @@ class JobLoop:
         await self._end_all(list(ids), "deleted")
         with self._ctx.db.transaction() as session:
             every = [row.id for row in job_records.of_owner(session, owner)]
+        backend = job_records.part(self._ctx).backend
         for id in every:
-            await asyncio.to_thread(job_records.part(self._ctx).backend.remove, id)
+            await asyncio.to_thread(backend.remove, id)
+        await asyncio.to_thread(backend.make_room_for_bundle, owner, (), float("inf"), 0, 0)
 
     # -- starting -------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ async def send_bundle(
 ) -> Sent:
     """Keep the raw body under its SHA-256."""
     data = await _body(request, ctx.deployment.limits.bundle_bytes)
-    sha256 = await asyncio.to_thread(job_records.part(ctx).backend.save_bundle, actor.name, data)
+    sha256 = await jobs.keep_bundle(ctx, actor.name, data)
     return Sent(sha256=sha256, size_bytes=len(data))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import timedelta
 from typing import Any
 
 from gearshift.model.errors import fail
@@ -16,7 +17,7 @@ from gearshift_hub.backends.local.jobs import LocalJobs
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_line, job_plans
+from gearshift_hub.control.services import job_line, job_plans, job_records
 from gearshift_hub.control.services.job_records import (
     JobDetails,
     JobsPart,
@@ -30,6 +31,7 @@ from gearshift_hub.control.services.job_series import READ_BYTES, Series
 
 LOG_BYTES = 1 << 16
 LISTED = 200
+BUNDLES_KEPT = timedelta(days=7)
 UNATTENDED_SECONDS = 20.0
 """Four signs of life that did not come."""
 
@@ -135,6 +137,22 @@ async def read_metrics(ctx: Context, job: str) -> bool:
         found = series.take(page) or found
         if len(page.data) < READ_BYTES:
             return found
+
+
+async def keep_bundle(ctx: Context, owner: str, data: bytes) -> str:
+    """Keep what a person sent, within what one person may have here; its SHA-256."""
+    await tidy_bundles(ctx, owner, coming=len(data))
+    return await asyncio.to_thread(part(ctx).backend.save_bundle, owner, data)
+
+
+async def tidy_bundles(ctx: Context, owner: str, coming: int = 0) -> None:
+    """Drop bundles by the rule of `bundles_size`."""
+    with ctx.db.transaction() as session:
+        rows = job_records.of_owner(session, owner)
+        needed = {str(row.spec["code"]) for row in rows if row.state in (JobState.QUEUED, JobState.STARTING)}
+    sent_before = (ctx.clock.now() - BUNDLES_KEPT).timestamp()
+    limit = ctx.deployment.limits.bundles_bytes
+    await asyncio.to_thread(part(ctx).backend.make_room_for_bundle, owner, needed, sent_before, limit, coming)
 
 
 def open_result(ctx: Context, actor: Actor, job: str) -> tuple[int, int]:
