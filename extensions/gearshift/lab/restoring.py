@@ -18,7 +18,7 @@ from gearshift.model.errors import fail
 LOAD_S = 600.0
 RERUN_SHARE = 0.8
 """How much of the time cells that run again may take: what was copied is kept whatever becomes of them."""
-AGAIN_S = 20.0
+AGAIN_S = 60.0
 """How long Jupyter may take to notice a dead kernel and to start another."""
 TOGETHER = 4
 """Kernels that are started and loaded at the same time."""
