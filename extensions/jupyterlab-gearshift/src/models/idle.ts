@@ -1,10 +1,12 @@
 /** What a page says of idle time: one sentence for the state of now, ticking where it counts down. */
 
-import type { Idle, IdleAction } from '../api/answers.js';
+import type { Idle } from '../api/answers.js';
 import type { Words } from '../i18n.js';
 
 export interface IdleFormat {
   duration(seconds: number): string;
+  /** A time of day. */
+  moment(iso: string): string;
   /** What a machine is called. */
   title(id: string | null): string;
 }
@@ -20,7 +22,7 @@ export function idleSentence(idle: Idle, words: Words, format: IdleFormat, now: 
     return soon(idle, words, format, Math.max(0, (Date.parse(idle.acts_at) - now) / 1000));
   }
   if (idle.end) {
-    return endSentence(idle, idle.end.action, words, format);
+    return endSentence(idle, idle.end, words, format, now);
   }
   if (idle.action === 'keep' || !idle.after_hours) {
     return null;
@@ -41,10 +43,17 @@ function soon(idle: Idle, { t }: Words, format: IdleFormat, seconds: number): st
     : t('Stops in {t}. Kernel state is saved first.', { t: left });
 }
 
-/** What was asked for at the end of work. */
-export function endSentence(idle: Idle, action: IdleAction, { t }: Words, format: IdleFormat): string {
-  return action === 'drop'
-    ? t('When what runs has ended: drops to {machine}.', { machine: format.title(idle.drop_to) })
+/** What was asked for at the end of work, with the instant before which nothing happens. */
+function endSentence(idle: Idle, end: NonNullable<Idle['end']>, { t }: Words, format: IdleFormat, now: number): string {
+  const machine = format.title(idle.drop_to);
+  if (end.at && Date.parse(end.at) > now) {
+    const time = format.moment(end.at);
+    return end.action === 'drop'
+      ? t('At {time}, or later when what runs has ended: drops to {machine}.', { time, machine })
+      : t('At {time}, or later when what runs has ended: stops.', { time });
+  }
+  return end.action === 'drop'
+    ? t('When what runs has ended: drops to {machine}.', { machine })
     : t('When what runs has ended: stops.');
 }
 

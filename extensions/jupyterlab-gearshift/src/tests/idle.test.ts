@@ -16,7 +16,7 @@ const WORDS = new Words({
   languageCode: 'en',
   load: () => ({ __: (text: string) => text, _n: (one: string, many: string, n: number) => (n === 1 ? one : many) })
 } as never);
-const FORMAT = { duration: (seconds: number) => `${seconds / 60} min`, title: (id: string | null) => `«${id}»` };
+const FORMAT = { duration: (seconds: number) => `${seconds / 60} min`, moment: (iso: string) => iso.slice(11, 16), title: (id: string | null) => `«${id}»` };
 
 function idle(changes: Partial<Idle> = {}): Idle {
   return {
@@ -60,6 +60,8 @@ test('each state has its one sentence', () => {
   assert.equal(said({ ...stuck, warned: true }), 'Stops in 10 min. Kernel state is saved first.');
   const end = { action: 'drop' as const, set_at: acts_at, at: null };
   assert.equal(said({ busy: ['kernel'], end }), 'When what runs has ended: drops to «cpu-small».');
+  const timer = { action: 'stop' as const, set_at: acts_at, at: acts_at };
+  assert.equal(said({ busy: ['kernel'], end: timer }), 'At 14:10, or later when what runs has ended: stops.');
   assert.equal(said({ action: 'keep' }), null);
   assert.equal(said({ after_hours: 0 }), null);
 });

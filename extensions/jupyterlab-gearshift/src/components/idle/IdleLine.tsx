@@ -35,7 +35,7 @@ function Sentence({ idle }: { idle: Idle }): React.ReactElement | null {
   const format = useFormat();
   const title = useMachineTitle();
   const now = useNow();
-  const said = idleSentence(idle, words, { duration: seconds => format.duration(seconds), title }, now);
+  const said = idleSentence(idle, words, { duration: seconds => format.duration(seconds), moment: iso => format.moment(iso), title }, now);
   return said ? <>{said} </> : null;
 }
 
