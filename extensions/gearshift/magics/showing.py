@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from gearshift.magics import words
@@ -15,6 +15,8 @@ JOB_MIME = "application/vnd.gearshift.job+json"
 PLAN_MIME = "application/vnd.gearshift.plan+json"
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
 POLL_SECONDS = 1.0
+LOG_BYTES = 32_000
+"""Of rank 0, below a job that has ended: the saved notebook keeps it when control no longer does."""
 ATTEND_SECONDS = 5.0
 
 Bundle = dict[str, Any]
@@ -28,11 +30,12 @@ class Publisher(Protocol):
     ) -> None: ...
 
 
-def job_bundle(job: Mapping[str, Any], symbol: str) -> Bundle:
+def job_bundle(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> Bundle:
+    """`log`: what stands below the facts in a notebook that is read elsewhere; else the last lines of a failure."""
     return {
         JOB_MIME: {"job": job["id"]},
-        "text/html": words.html(job, symbol),
-        "text/plain": words.plain(job, symbol),
+        "text/html": words.html(job, symbol, log),
+        "text/plain": words.plain(job, symbol, log),
     }
 
 
@@ -60,8 +63,10 @@ def follow(
         try:
             job = find()
             while job is not None:
-                publish(publisher, job_bundle(job, symbol), display_id, update=True)
-                if job["state"] in FINAL:
+                is_over = job["state"] in FINAL
+                log = door.log_end(job["id"], 0, LOG_BYTES).splitlines() if is_over else ()
+                publish(publisher, job_bundle(job, symbol, log), display_id, update=True)
+                if is_over:
                     return
                 job = until_final(door, job["id"])
         except GearshiftError:

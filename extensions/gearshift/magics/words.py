@@ -81,22 +81,22 @@ def advice(job: Mapping[str, Any]) -> list[Fact]:
     return [("cause", known["cause"]["en"]), ("helps", known["remedy"]["en"])] if known else []
 
 
-def plain(job: Mapping[str, Any], symbol: str) -> str:
+def plain(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> str:
     lines = [f"job {job['id']}  {job['spec']['name']}"]
     lines += [f"  {name:<6} {value}" for name, value in facts(job, symbol)]
-    return "\n".join(lines + [f"  | {line}" for line in last_lines(job)])
+    return "\n".join(lines + [f"  | {line}" for line in log or last_lines(job)])
 
 
-def html(job: Mapping[str, Any], symbol: str) -> str:
+def html(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> str:
     """Without style or script: it must read the same wherever the notebook is opened."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
         for name, value in facts(job, symbol)
     )
-    lines = last_lines(job)
-    log = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
+    lines = log or last_lines(job)
+    shown = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
     title = f"{escape(job['spec']['name'])} · job {escape(job['id'])}"
-    return f"<div class='gs-job-fallback'><b>{title}</b><table>{rows}</table>{log}</div>"
+    return f"<div class='gs-job-fallback'><b>{title}</b><table>{rows}</table>{shown}</div>"
 
 
 def last_lines(job: Mapping[str, Any]) -> Sequence[str]:
