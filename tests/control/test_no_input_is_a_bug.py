@@ -29,6 +29,7 @@ VALUE = WORDS | JSON
 SPEC_FIELDS = ("image", "machine", "plan", "disks", "datasets")
 SPEC = st.fixed_dictionaries({}, optional=dict.fromkeys(SPEC_FIELDS, VALUE))
 KINDS = ["start", "stop", "switch", "job", "cancel_job", "delete_disk", "remove_member"]
+KINDS += ["restore_state", "delete_state", "delete_workspace"]
 FIELDS = (
     "name",
     "display_name",
@@ -39,6 +40,8 @@ FIELDS = (
     "disks",
     "busy",
     "leave_out",
+    "state",
+    "snapshot",
     "disk",
     "job",
 )

@@ -52,7 +52,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         "states": len(kept),
         "state_bytes": sum(one.bytes for one in kept),
         "variables": sum(one.variables for one in kept[:1]),
-        "goes": ["workspace", "states", "layout"],
+        "goes": ["workspace", "states"],
         "stays": ["files", "disks", "datasets", "jobs", "ledger"],
         "price_per_hour_nano": 0,
         "max_cost_nano": 0,

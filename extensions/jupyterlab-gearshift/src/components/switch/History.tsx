@@ -21,6 +21,7 @@ export function History({ close }: DialogProps): React.ReactElement {
   const [chosen, choose] = React.useState<Operation | null>(null);
   const [asked, ask] = React.useState<Asked | null>(null);
   const operations = usePart('operations').value ?? [];
+  const ended = operations.filter(isTold);
   if (asked) {
     return <ConfirmDialog {...asked} close={() => ask(null)} done={answer => told(store, answer)} />;
   }
@@ -37,17 +38,17 @@ export function History({ close }: DialogProps): React.ReactElement {
         </Button>
       }
     >
-      <div className="gs-card cut">
-        <table className="gs-table dense" aria-label={words.t('History')}>
-          <tbody>
-            {operations
-              .filter(isTold)
-              .map(op => (
+      {ended.length > 0 && (
+        <div className="gs-card cut">
+          <table className="gs-table dense" aria-label={words.t('History')}>
+            <tbody>
+              {ended.map(op => (
                 <Line key={op.id} op={op} operations={operations} open={() => choose(op)} />
               ))}
-          </tbody>
-        </table>
-      </div>
+            </tbody>
+          </table>
+        </div>
+      )}
       <Kept ask={ask} />
     </DialogBody>
   );
