@@ -35,10 +35,8 @@ def main() -> None:
     print(
         f"plan_error: {sum(good)} of {len(good)} within 25 % or 1 s (goal: all): {'ok' if all(good) else 'short'}"
     )
-    took, expected = (
-        Figures(name, [row[at] for row in found]) for name, at in (("took", 2), ("expected", 1))
-    )
-    record("plan_error", took, expected, ratio, GOAL)
+    by_name = (Figures(name, [row[at] for row in found]) for name, at in (("took", 2), ("expected", 1)))
+    record("plan_error", *by_name, ratio, GOAL)
 
 
 def seconds(op: Operation) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.db.timings import TimingRow
 
-LEARNED_FROM = 20
+LEARNED_FROM = 12
 ENOUGH_OF_ONES_OWN = 3
 KEPT_PER_STAGE = 500
 WITH_BYTES = {"save": "saved", "restore": "restored"}
