@@ -123,3 +123,16 @@ def test_a_thread_beside_the_main_one_plans_without_an_alarm() -> None:
     thread.join(60)
     assert [v.name for v in found[0].moved] == ["x"]
     assert bounded._current is None
+
+
+def test_ten_thousand_variables_are_no_burden(tmp_path: Path) -> None:
+    ns: dict[str, Any] = {f"v{n}": {"n": n} if n % 3 else [str(n)] for n in range(10_000)}
+    began = time.process_time()
+    gs.plan(ns)
+    gs.save(ns, tmp_path / "f.gsk", KEY)
+    new: dict[str, Any] = {}
+    report = gs.load(tmp_path / "f.gsk", new, KEY)
+    assert time.process_time() - began < 30, "a few milliseconds of work for each would be too much"
+    assert report.named == []
+    assert new == ns
+    assert list(new) == list(ns)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from gearshift_testing.moved import Moved
-from gearshift_testing.objects import ROWS, Row
+from gearshift_testing.objects import ROWS, Row, in_words
 
 NAMED = {name for row in ROWS for name in row.named}
 
@@ -17,6 +19,12 @@ def test_what_travels_is_as_before_and_what_does_not_is_named(moved: Moved, row:
         assert code in [note["code"] for note in moved.variable(name)["notes"]]
     if row.after:
         moved.new.run(row.after, history=False)
+
+
+def test_the_page_for_people_says_what_the_table_says() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "what-travels.md"
+    lines = page.read_text().splitlines()
+    assert [line for line in map(in_words, ROWS) if line not in lines] == []
 
 
 def test_nothing_else_is_lost(moved: Moved) -> None:

@@ -56,7 +56,7 @@ def load(
         restore.all()
     notes += surroundings.shell(ns, around)
     variables = restore.records([Variable.from_json(body) for body in reader.index["variables"]], around)
-    run_again(ns, variables, rerun, rerun_seconds)
+    run_again(ns, variables, rerun, rerun_seconds, surroundings.cells_of(around))
     notes += surroundings.after(around)
     size = sum(v.bytes for v in variables if v.verdict is Verdict.COPY)
     return Report(variables, size, time.perf_counter() - started, [*notes, *restore.notes], str(path))

@@ -17,14 +17,21 @@ RERUN_S = 120.0
 """For all cells together, unless the caller knows better."""
 
 
-def run_again(ns: dict[str, Any], variables: list[Variable], names: Collection[str], seconds: float) -> None:
-    """Fills in the outcome of each named variable. Cells run once each, in order, whoever needs them; one that fails
+def run_again(
+    ns: dict[str, Any],
+    variables: list[Variable],
+    names: Collection[str],
+    seconds: float,
+    sources: Mapping[int, tuple[str, str]],
+) -> None:
+    """Fills in the outcome of each named variable. `sources` are the cells that were saved, as Python and as typed: a
+    kernel that went on has others by the same numbers. Cells run once each, in order, whoever needs them; one that fails
     spoils those that need it and no others."""
     wanted = [v for v in variables if v.name in names and v.is_lost]
     if not wanted:
         return
     with watch():
-        _run_all(_Run(ns, variables, seconds), wanted, ns)
+        _run_all(_Run(ns, variables, seconds, sources), wanted, ns)
 
 
 def _run_all(run: _Run, wanted: list[Variable], ns: dict[str, Any]) -> None:
@@ -43,12 +50,18 @@ def _run_all(run: _Run, wanted: list[Variable], ns: dict[str, Any]) -> None:
 class _Run:
     """One pass over cells with what must be the same after it."""
 
-    def __init__(self, ns: dict[str, Any], variables: list[Variable], seconds: float) -> None:
+    def __init__(
+        self,
+        ns: dict[str, Any],
+        variables: list[Variable],
+        seconds: float,
+        sources: Mapping[int, tuple[str, str]],
+    ) -> None:
         self._ns = ns
         self._known = {v.name for v in variables}
         self._copied = {v.name: v for v in variables if v.outcome is Outcome.COPIED}
         self._values = {name: ns[name] for name in self._copied if name in ns}
-        self._sources = _sources(ns)
+        self._sources = sources
         self._prints = {name: fingerprint(value, ns) for name, value in self._values.items()}
         self._until = time.monotonic() + seconds
         self._made: set[str] = set()
@@ -74,15 +87,6 @@ class _Run:
         for name, was in self._prints.items():
             if fingerprint(self._values[name], self._ns) != was:
                 self._copied[name].notes.append(Reason("rerun_changed"))
-
-
-def _sources(ns: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
-    """Cell number -> the cell as Python, and as it was typed."""
-    shell = namespace.shell_of(ns)
-    if shell is None:
-        return {}
-    manager = shell.history_manager
-    return dict(enumerate(zip(manager.input_hist_parsed, manager.input_hist_raw, strict=False)))
 
 
 def _execute(ns: Mapping[str, Any], source: str, number: int, limit: float) -> Reason | None:

@@ -73,6 +73,12 @@ def history(saved: Mapping[str, Any]) -> list[str]:
     return list((saved["shell"] or {}).get("parsed", ()))
 
 
+def cells_of(saved: Mapping[str, Any]) -> dict[int, tuple[str, str]]:
+    """Cell number -> the cell as Python, and as it was typed."""
+    there = saved["shell"] or {"parsed": (), "raw": ()}
+    return dict(enumerate(zip(there["parsed"], there["raw"], strict=False)))
+
+
 def seconds(saved: Mapping[str, Any]) -> dict[int, float]:
     """What they took."""
     return {int(cell): float(s) for cell, s in (saved["shell"] or {}).get("seconds", {}).items()}
@@ -150,13 +156,12 @@ def _write_shell(ns: dict[str, Any], saved: Mapping[str, Any] | None) -> Iterato
     if shell is None or saved is None:
         return
     manager = shell.history_manager
-    if (
-        shell.execution_count <= saved["count"]
-    ):  # a kernel that has gone on since then keeps its own numbering
+    if shell.execution_count <= saved["count"]:
+        # a kernel that has gone on since then keeps its own numbering
         manager.input_hist_parsed[:] = saved["parsed"]
         manager.input_hist_raw[:] = saved["raw"]
         shell.execution_count = saved["count"]
-    cell_clock.remember(seconds({"shell": saved}))
+        cell_clock.remember(seconds({"shell": saved}))
     last = sorted(ns.get("_oh", {}).items(), reverse=True)[:3]
     for name, (_, value) in zip(("_", "__", "___"), last, strict=False):
         ns[name] = value

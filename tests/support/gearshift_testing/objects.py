@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+
+from gearshift.state.reasons import sentence
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,14 @@ class Row:
     after: str = ""
     named: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
+
+
+def in_words(row: Row) -> str:
+    """The row of the table in docs/how-to/what-travels.md."""
+    kind = re.sub(r"^([0-9–]+|more:) ", "", row.title)
+    told = {"error": "an error", "culprit": "a class"}
+    why = "; ".join(f"`{name}`: {sentence(code, told)[0]}" for name, code in row.named.items())
+    return f"| {kind} | {why or '–'} |"
 
 
 ROWS = [
