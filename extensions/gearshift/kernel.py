@@ -63,14 +63,19 @@ class Kernel:
 
     def run(self, code: str, timeout: float = 60, silent: bool = False) -> Result:
         """Execute `code` and wait for its end."""
-        message_id = self._send("execute_request", {
-            "code": code, "silent": silent, "store_history": not silent, "user_expressions": {},
-            "allow_stdin": False, "stop_on_error": True,
-        })  # fmt: skip
+        message_id = self._send(code, silent)
         return self._collect(message_id, time.monotonic() + timeout)
 
-    def _send(self, kind: str, content: dict[str, Any]) -> str:
-        message_id = uuid.uuid4().hex
+    def send(self, code: str) -> None:
+        """Begin to execute `code`, and wait for nothing: it may be what ends the kernel."""
+        self._send(code)
+
+    def _send(self, code: str, silent: bool = False) -> str:
+        message_id, kind = uuid.uuid4().hex, "execute_request"
+        content = {
+            "code": code, "silent": silent, "store_history": not silent, "user_expressions": {},
+            "allow_stdin": False, "stop_on_error": True,
+        }  # fmt: skip
         header = {
             "msg_id": message_id, "msg_type": kind, "username": "", "session": self.session, "version": "5.4",
             "date": "",

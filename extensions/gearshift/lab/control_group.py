@@ -27,6 +27,13 @@ class Group:
         limit = _number(self._file("memory", "memory.limit_in_bytes", "memory.max"))
         return None if limit is None or limit >= _UNLIMITED else limit
 
+    def peak_bytes(self) -> int | None:
+        return _number(self._file("memory", "memory.max_usage_in_bytes", "memory.peak"))
+
+    def kills(self) -> int | None:
+        """Processes that the memory limit has killed so far."""
+        return _row(self._file("memory", "memory.oom_control", "memory.events"), ("oom_kill",))
+
     def cpu_seconds(self) -> float | None:
         old = _number(self._file("cpuacct", "cpuacct.usage", ""))
         new = _row(self._file("", "", "cpu.stat"), ("usage_usec",))

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gearshift.lab.machine import MachineNow, Size
-from gearshift.model.launch import DOOR_KEY_ENV
+from gearshift.model.launch import DOOR_KEY_ENV, INTERRUPT_SHARE_ENV, WARN_SHARE_ENV
 from gearshift.state.kernel import signing_key
 
 KEEP_DAYS = 7.0
+WARN_SHARE, INTERRUPT_SHARE = 0.85, 0.95
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class LabEnvironment:
     """The machine, which a live resize changes while this server runs."""
     devices: tuple[str, ...]
     visible_chips: str | None
+    memory_warn_share: float
+    memory_interrupt_share: float
     state_dir: Path
     restore: str | None
     """The operation that brings back `restore_state` before pages are let in."""
@@ -60,6 +63,8 @@ def read(env: Mapping[str, str] | None = None) -> LabEnvironment:
         ),
         devices=tuple(filter(None, given.get("GEARSHIFT_DEVICES", "").split(","))),
         visible_chips=given.get("CUDA_VISIBLE_DEVICES"),
+        memory_warn_share=_number(given.get(WARN_SHARE_ENV)) or WARN_SHARE,
+        memory_interrupt_share=_number(given.get(INTERRUPT_SHARE_ENV)) or INTERRUPT_SHARE,
         state_dir=state_dir,
         restore=given.get("GEARSHIFT_RESTORE") or None,
         restore_state=given.get("GEARSHIFT_RESTORE_STATE") or given.get("GEARSHIFT_RESTORE") or None,

@@ -18,7 +18,9 @@ from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.gate import Gate, held_routes
 from gearshift.lab.in_flight import InFlight
 from gearshift.lab.machine_route import MachineHandler
-from gearshift.lab.metrics import MetricsHandler, Sampler
+from gearshift.lab.memory.guard import MemoryGuard
+from gearshift.lab.memory.routes import MemoryHandler, MetricsHandler, SeenHandler
+from gearshift.lab.metrics import Sampler
 from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
 from gearshift.lab.restoring import Restorer
 from gearshift.lab.saving import Saver
@@ -38,13 +40,15 @@ def load_extension(server: Any) -> None:
     gate = Gate()
     restorer = Restorer(server, environment, gate)
     documents = Documents(server, environment)
+    guard = MemoryGuard(server, environment)
     app = server.web_app
     app.settings["gearshift_gate"] = gate
     app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
-    app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents))
+    app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents, guard))
     app.add_handlers(".*$", documents.routes(base, gate))
+    server.io_loop.add_callback(guard.run)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
         gate.hold()
@@ -54,7 +58,12 @@ def load_extension(server: Any) -> None:
 
 
 def own_routes(
-    base: str, server: Any, environment: LabEnvironment, restorer: Restorer, documents: Documents
+    base: str,
+    server: Any,
+    environment: LabEnvironment,
+    restorer: Restorer,
+    documents: Documents,
+    guard: MemoryGuard,
 ) -> list[Any]:
     """What this extension answers; the tests walk this list."""
     activity = {"reader": ActivityReader(server, environment)}
@@ -62,7 +71,9 @@ def own_routes(
     routes = [
         (r"api/(.*)", ProxyHandler, {"control": control, "in_flight": in_flight}),
         (r"ticket", TicketHandler, {"control": control, "environment": environment}),
-        (r"metrics", MetricsHandler, {"sampler": Sampler(environment)}),
+        (r"metrics", MetricsHandler, {"sampler": Sampler(environment), "guard": guard}),
+        (r"memory", MemoryHandler, {"guard": guard}),
+        (r"memory/seen", SeenHandler, {"guard": guard}),
         (r"machine", MachineHandler, {"machine": environment.now, "pools": ThreadPools(server)}),
         (r"activity", ActivityHandler, activity),
         (r"used", UsedHandler, activity),

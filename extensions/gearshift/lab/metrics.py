@@ -13,7 +13,6 @@ from typing import Any
 
 import psutil
 
-from gearshift.lab.answering import Answering, signed_in
 from gearshift.lab.chips import chips
 from gearshift.lab.control_group import Group, own_group
 from gearshift.lab.environment import LabEnvironment
@@ -45,6 +44,11 @@ class Sampler:
             "at": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         }
 
+    def memory(self) -> tuple[int | None, int | None]:
+        """Bytes in use, and the limit."""
+        used = self._group.memory_bytes() if self._group else _resident(_tree())
+        return used, self._memory_limit()
+
     def _cpus(self) -> float:
         limit = self._group.cpus() if self._group else None
         return limit or self._environment.now.size.cpus or float(len(os.sched_getaffinity(0)))
@@ -62,17 +66,6 @@ class Sampler:
         if last is None or now <= last[0] or used < last[1]:
             return None
         return round(100 * (used - last[1]) / (now - last[0]) / cpus, 1)
-
-
-class MetricsHandler(Answering):
-    """GET: one sample."""
-
-    def initialize(self, sampler: Sampler) -> None:
-        self.sampler = sampler
-
-    @signed_in
-    async def get(self) -> None:
-        await self.finish(self.sampler.read())
 
 
 def _tree() -> list[psutil.Process]:

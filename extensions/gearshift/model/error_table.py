@@ -283,6 +283,38 @@ _DISKS = {
     ),
 }
 
+_KERNELS = {
+    "memory_near": ErrorKind(
+        507,
+        "Memory is nearly full: {use} of {limit}.[[ Largest: {largest}.]] Free some or take a larger machine: "
+        "kernels keep everything.",
+        "内存即将用尽：{use} / {limit}。[[最大的变量：{largest}。]]请释放一些，或换更大的机器：内核会保留全部内容。",
+    ),
+    "memory_interrupted": ErrorKind(
+        507,
+        "The cell in {kernel} was interrupted before memory ran out: {use} of {limit}. "
+        "What it had made is still there: delete it, or take a larger machine.",
+        "{kernel} 中的单元在内存用尽之前被中断：{use} / {limit}。它已创建的内容仍在：请删除，或换更大的机器。",
+    ),
+    "kernel_oom": ErrorKind(
+        507,
+        "Kernel {kernel} was ended: out of memory. Peak {peak} of {limit}.[[ It was running {cell}.]] "
+        "Other kernels are unharmed. A larger machine has more.",
+        "内核 {kernel} 已终止：内存不足。峰值 {peak} / {limit}。[[当时正在运行 {cell}。]]其他内核不受影响。可换更大的机器。",
+    ),
+    "kernel_signal": ErrorKind(
+        500,
+        "Kernel {kernel} ended by signal {signal}[[ ({signal_name})]].[[ It was running {cell}.]] "
+        "Other kernels are unharmed.",
+        "内核 {kernel} 因信号 {signal}[[（{signal_name}）]]终止。[[当时正在运行 {cell}。]]其他内核不受影响。",
+    ),
+    "kernel_exit": ErrorKind(
+        500,
+        "Kernel {kernel} ended by itself[[ with exit code {exit_code}]].[[ It was running {cell}.]]",
+        "内核 {kernel} 自行退出[[，退出码 {exit_code}]]。[[当时正在运行 {cell}。]]",
+    ),
+}
+
 ERRORS: Mapping[str, ErrorKind] = MappingProxyType(
-    {**_NAMES, **_PEOPLE, **_CAPACITY_AND_MONEY, **_OPERATIONS, **_DISKS}
+    {**_NAMES, **_PEOPLE, **_CAPACITY_AND_MONEY, **_OPERATIONS, **_DISKS, **_KERNELS}
 )

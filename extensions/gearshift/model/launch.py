@@ -10,6 +10,9 @@ DOOR_KEY_ENV = "GEARSHIFT_DOOR_KEY"
 DOOR_KEY_HEADER = "X-Gearshift-Door-Key"
 """How a server knows control: the key of its launch, shown in this header."""
 
+WARN_SHARE_ENV = "GEARSHIFT_MEMORY_WARN_SHARE"
+INTERRUPT_SHARE_ENV = "GEARSHIFT_MEMORY_INTERRUPT_SHARE"
+
 
 class WorkspaceRef(Record):
     """Which workspace."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gearshift.state import key, namespace, threads
+from gearshift.state import key, namespace, sizes, threads
 from gearshift.state.container import DiskFull, Refused, StateError
 from gearshift.state.loading import load
 from gearshift.state.refusal import told
@@ -68,6 +68,10 @@ def _load(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
     return load(asked["path"], ns, secret, asked.get("rerun", ()), seconds).to_json()
 
 
+def _sizes(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
+    return sizes.largest(dict(namespace.variables(ns)), int(asked["most"]))
+
+
 def _threads(asked: dict[str, Any], _ns: dict[str, Any]) -> dict[str, Any]:
     return threads.follow(asked["environment"])
 
@@ -76,6 +80,7 @@ _CALLS: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]]
     "plan": _plan,
     "save": _save,
     "load": _load,
+    "sizes": _sizes,
     "threads": _threads,
 }
 

@@ -155,6 +155,14 @@ class State(Input):
     per_person_bytes: Size = Field(alias="per_person", default=20_000_000_000)
 
 
+class Memory(Input):
+    """Shares of a machine's memory: from `warn_share` on a workspace is warned; at `interrupt_share` the cell that grows
+    is interrupted, where its person wants that."""
+
+    warn_share: Annotated[float, Field(gt=0, lt=1)] = 0.85
+    interrupt_share: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+
 class Documents(Input):
     """Whether notebooks are open on the server: cells then run on and keep their outputs with no page open."""
 
@@ -203,6 +211,7 @@ class Deployment(Input):
     idle: Idle = Idle()
     notices: Notices = Notices()
     documents: Documents = Documents()
+    memory: Memory = Memory()
     state: State = State()
     deadlines: Deadlines = Deadlines()
     queue: Queue = Queue()

@@ -14,6 +14,7 @@ from gearshift.lab.allowed import ALLOWED
 from gearshift.lab.documents.setup import Documents
 from gearshift.lab.extension import own_routes
 from gearshift.lab.gate import Gate
+from gearshift.lab.memory.guard import MemoryGuard
 from gearshift.lab.proxy import ProxyHandler
 from gearshift.lab.restoring import Restorer
 from gearshift_hub.control.app import API, public_routes
@@ -70,7 +71,7 @@ def _control() -> Iterator[Endpoint]:
 def _lab() -> Iterator[Endpoint]:
     with tempfile.TemporaryDirectory() as folder:
         lab = environment.read({"GEARSHIFT_STATE_DIR": str(Path(folder) / "state")})
-        routes = own_routes("/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab))
+        routes = own_routes("/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab), MemoryGuard(None, lab))
     for pattern, handler, _ in routes:
         if handler is ProxyHandler:
             continue

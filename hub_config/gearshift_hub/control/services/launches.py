@@ -5,6 +5,8 @@ from __future__ import annotations
 from gearshift.model.errors import fail
 from gearshift.model.launch import (
     DOOR_KEY_ENV,
+    INTERRUPT_SHARE_ENV,
+    WARN_SHARE_ENV,
     ImageRef,
     LaunchDeadlines,
     LaunchPlan,
@@ -108,6 +110,8 @@ def _env(
         "GEARSHIFT_IMAGE": spec.image,
         "GEARSHIFT_CPUS": f"{machine.cpus:g}",
         "GEARSHIFT_MEMORY_BYTES": str(machine.memory_bytes),
+        WARN_SHARE_ENV: f"{ctx.deployment.memory.warn_share:g}",
+        INTERRUPT_SHARE_ENV: f"{ctx.deployment.memory.interrupt_share:g}",
         "GEARSHIFT_CONTROL_URL": ctx.control_url,
         "GEARSHIFT_STATE_DIR": state_dir,
         "GEARSHIFT_STATE_KEY": keys.state_key(ctx.state_secret, row.owner),
