@@ -74,6 +74,8 @@ class QuestionBox extends Widget {
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', words.t('The cell waits for your answer'));
     this.node.dataset.lmSuppressShortcuts = 'true';
+    // A key that reaches the notebook takes the focus to a cell.
+    this.node.addEventListener('keydown', event => event.stopPropagation());
     const label = document.createElement('label');
     label.textContent = question.prompt || words.t('Answer');
     label.htmlFor = this.input.id = `gs-question-${question.id}`;
