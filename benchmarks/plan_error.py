@@ -35,8 +35,11 @@ def main() -> None:
     print(
         f"plan_error: {sum(good)} of {len(good)} within 25 % or 1 s (goal: all): {'ok' if all(good) else 'short'}"
     )
-    by_name = (Figures(name, [row[at] for row in found]) for name, at in (("took", 2), ("expected", 1)))
-    record("plan_error", *by_name, ratio, GOAL)
+    measured, planned = (
+        Figures("took", [row[2] for row in found]),
+        Figures("expected", [row[1] for row in found]),
+    )
+    record("plan_error", measured, planned, ratio, GOAL)
 
 
 def seconds(op: Operation) -> tuple[float, float]:
