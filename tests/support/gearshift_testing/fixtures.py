@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from gearshift_testing import running as running_module
+from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 
 
@@ -21,3 +22,32 @@ def running() -> Iterator[Running]:
         product.remove()
         product.output.unlink(missing_ok=True)
     assert code == 0
+
+
+@pytest.fixture(scope="session")
+def on_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The same with notebooks open on the server."""
+    file = tmp_path_factory.mktemp("deployment") / "on-server.toml"
+    file.write_text(f"{running_module.DEPLOYMENT.read_text()}\n[documents]\non_server = true\n")
+    product = running_module.start(file)
+    try:
+        yield product
+    finally:
+        code = product.stop()
+        product.remove()
+    assert code == 0
+
+
+@pytest.fixture
+def person(running: Running) -> Iterator[Callable[[str], Driver]]:
+    """A driver for a person of this name, who leaves no workspace running."""
+    made: dict[str, Driver] = {}
+
+    def drive(name: str) -> Driver:
+        return made.setdefault(name, Driver(running, name))
+
+    yield drive
+    for driver in made.values():
+        for workspace in driver.get("workspaces"):
+            if workspace["owner"] == driver.user and workspace["state"] != "stopped":
+                driver.stop(workspace["name"])
