@@ -36,7 +36,7 @@ export const idlePlugin: JupyterFrontEndPlugin<void> = {
       palette?.addItem({ command, category: 'Gearshift' });
     }
     ENDS.forEach(action => palette?.addItem({ command: Commands.whenCellEnds, args: { action }, category: 'Gearshift' }));
-    void gearshift.store.load('idle');
+    void app.restored.then(() => gearshift.store.load('idle'));
   }
 };
 

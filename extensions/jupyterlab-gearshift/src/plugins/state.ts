@@ -142,7 +142,7 @@ export const statePlugin: JupyterFrontEndPlugin<IGearshift> = {
   activate: (app, registry: ISettingRegistry | null, translator: ITranslator | null) => {
     const gearshift = new Gearshift(app, translator ?? nullTranslator);
     if (gearshift.active) {
-      gearshift.start();
+      void app.restored.then(() => gearshift.start()); // Lab is drawn first: nothing of ours stands in its way
       void registry?.load(ID).then(settings => {
         gearshift.applySettings(settings);
         settings.changed.connect(() => gearshift.applySettings(settings));
