@@ -72,11 +72,20 @@ def figures(plan: dict[str, Any], symbol: str) -> list[str]:
         lines.append(f"  price    {price(shown['price_per_hour_nano'], symbol)}, charged from ready")
     lines += [f"  {line}" for line in _kept(shown)]
     if "rollback" in shown:
+        lines.append(f"  takes    {_takes(shown)}")
         lines.append(f"  mode     {shown['mode']}; if a step fails: {shown['rollback']}")
     lines += [f"  {line}" for line in _lost(shown.get("kernels") or [])]
     if shown.get("balance_nano") is not None:
         lines.append(f"  balance  {format_money(shown['balance_nano'], symbol)}")
     return lines
+
+
+def _takes(shown: dict[str, Any]) -> str:
+    """Seconds, and whether they are measured ones; what does not fit there."""
+    runs, fits = shown["learned_from"], shown["fits"]
+    basis = f"as the last {runs} measured" if runs else "a first guess"
+    small = "" if fits is None or fits["ok"] else "; what is in use does not fit there"
+    return f"about {shown['seconds']:.1f} s, {basis}{small}"
 
 
 def _kept(shown: dict[str, Any]) -> list[str]:
@@ -98,11 +107,10 @@ def _kept(shown: dict[str, Any]) -> list[str]:
 
 
 def _lost(kernels: list[dict[str, Any]]) -> list[str]:
-    """Variables that do not move, by name."""
-    lost = [
-        f"{one.get('name')} ({one.get('type')})"
+    """Variables that do not move, by name, each with its way back."""
+    return [
+        f"not moved {one.get('name')} ({one.get('type')}): {one.get('way_back') or one.get('why') or 'left out'}"
         for kernel in kernels
         for one in kernel.get("variables", [])
-        if one.get("verdict") not in ("copy", None)
+        if isinstance(one, dict) and one.get("verdict") not in ("copy", None)
     ]
-    return [f"not moved {', '.join(lost)}"] if lost else []
