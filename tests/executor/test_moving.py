@@ -125,6 +125,26 @@ async def test_a_planned_move_keeps_every_edit_before_within_and_after_it_and_ru
     await until(lambda: one.text(again) == two.text(again) == "on\n")
 
 
+async def test_what_waits_behind_a_cell_that_a_move_interrupts_is_run_after_it(move: Move) -> None:
+    move.start()
+    page = await move.page()
+    long, queued = page.add("import time\nkept = 1\ntime.sleep(600)"), page.add("print('kept', kept)")
+    (await page.send(long, queued)).raise_for_status()
+    await until(lambda: page.ycell(long)["metadata"].get("trusted"))
+    url = f"api/kernels/{page.kernel_id}"
+    await until(lambda: move.lab.http.get(url).json()["execution_state"] == "busy")
+    said = await asyncio.to_thread(
+        move.lab.http.post, "gearshift/state/save", json={**LEAVING, "busy": "interrupt"}
+    )
+    said.raise_for_status()
+    assert in_file(move.file, long)["outputs"][-1]["ename"] == "KeyboardInterrupt"
+    await move.end()
+    move.start(GEARSHIFT_RESTORE="op-1")
+    await move.synced()
+    await page.done(queued)
+    assert page.text(queued) == "kept 1\n"
+
+
 async def test_no_warning_at_all_loses_nothing_that_was_stored(move: Move) -> None:
     """Case 9, with edits within (2+3): kill -9 in the middle of prints and typing."""
     move.start()

@@ -44,10 +44,17 @@ class Executor:
             raise fail("not_found", field="kernel_id", value=kernel)
         if self.rooms.path(document) is None:
             raise fail("not_found", field="document_id", value=document)
+        self._close_gone()
         queue = self._queue(kernel)
         if sum(1 for _ in queue.waiting) + len(cells) > MOST_WAITING:
             raise fail("too_large", field="cells", size=len(cells), limit=MOST_WAITING)
         queue.put([Order(kernel, document, cell, code) for cell, code in cells])
+
+    def _close_gone(self) -> None:
+        """Kernels that were shut down need no line any more."""
+        for kernel in [one for one in self._queues if one not in self._kernels]:
+            if self._queues[kernel].running is None:
+                self._queues.pop(kernel).close()
 
     def answer(self, kernel: str, question: str, value: str) -> None:
         """To `input()`; `not_found` once it is answered, or its cell is over."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -145,9 +144,13 @@ class KernelQueue:
         content = reply["content"]
         if run.outputs.is_large:
             self._forget(run.order)
-        if content["status"] != "ok":
+        if content["status"] != "ok" and not self._was_interrupted_by_a_move(content):
             self.drop()
         run.end(content.get("execution_count", run.count))
+
+    def _was_interrupted_by_a_move(self, content: dict[str, Any]) -> bool:
+        """What waits then is run on the new machine."""
+        return not self._go.is_set() and content.get("ename") == "KeyboardInterrupt"
 
     async def _opened_line(self) -> KernelLine:
         if self._line is None or not self._line.is_good:
@@ -240,10 +243,6 @@ class KernelQueue:
             await self._rooms.open(run.order.document)
             run.write_again()
 
-    async def end(self) -> None:
+    def close(self) -> None:
         """The kernel is gone for good."""
         self._close_line()
-        if self._worker is not None:
-            self._worker.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._worker

@@ -84,7 +84,7 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
             await ensure_async(super().prepare())
 
         async def open(self, room_id: str) -> None:
-            if self._rooms.path(self._room_id) is not None:
+            if self._room_id.count(":") == 2:  # a file; others are about people
                 try:
                     await self._rooms.open(self._room_id)
                 except Exception as error:  # said to the page by the handler, which tries again

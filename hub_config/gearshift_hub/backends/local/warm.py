@@ -22,8 +22,13 @@ MODULES = (
     "jupyter_client.provisioning.local_provisioner",
     "zmq.eventloop.future",
     "gearshift.lab",
+    "jupyter_server_fileid.extension",
+    "jupyter_server_ydoc",
+    "gearshift.lab.documents.executor",
+    "gearshift.lab.documents.routes",
+    "gearshift.lab.documents.update_store",
 )
-"""Not jupyter_server_ydoc: it draws a per-process id on import (facts-hub 3.4)."""
+"""jupyter_server_ydoc draws a per-process id on import: each server takes its own (gearshift.lab.documents.session_id)."""
 
 KERNEL_OOM_SCORE = 300
 """Above the server's 0: when a tree runs into its memory limit a kernel dies, not the server."""
