@@ -19,13 +19,13 @@ CELLS = [
     "box.items.append(4)",
     "class Never:\n    def __reduce__(self):\n        raise KeyError('no')\nnever = Never()",
     "fails_now = {'n': never, 'x': 1 / (marker == 'there')}",
-    "hangs = [threading.Lock(), time.sleep(0 if marker == 'there' else 600)]",
     "conn = sqlite3.connect(':memory:')\nconn.execute('create table t (n)')",
     "untouched = [never]",
-    "marker = 'gone'",
     "get_ipython().system('true')\nshell = [threading.Lock()]",
     "import asyncio\nawaited = [threading.Lock(), await asyncio.sleep(0, 5)]",
     "random.seed(7)\nlater = [threading.Lock()]",
+    "hangs = [threading.Lock(), time.sleep(0 if marker == 'there' else 600)]",
+    "marker = 'gone'",
     "source.clear()\nrandom.seed(3)",
 ]
 WANTED = ["box", "never", "fails_now", "hangs", "conn", "later", "shell", "nobody", "kept"]
@@ -54,7 +54,7 @@ def rerun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rerun]:
             old.run(cell)
         plan = report(old, "plan(globals())")
         save(old, path)
-        loaded = load(new, path, f"rerun={WANTED!r}, rerun_seconds=6.0")
+        loaded = load(new, path, f"rerun={WANTED!r}, rerun_seconds=10.0")
         draw = old.value("random.random()")
         yield Rerun(new, plan, loaded, old.value("kept"), draw)
 
