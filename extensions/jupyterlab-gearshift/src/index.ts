@@ -11,6 +11,7 @@ import { disksPlugin } from './plugins/disks.js';
 import { idlePlugin } from './plugins/idle.js';
 import { jobsPlugin } from './plugins/jobs.js';
 import { kernelRunsPlugin } from './plugins/kernelruns.js';
+import { memoryPlugin } from './plugins/memory.js';
 import { outputsPlugin } from './plugins/outputs.js';
 import { panelPlugin } from './plugins/panel.js';
 import { questionsPlugin } from './plugins/questions.js';
@@ -32,6 +33,7 @@ export default [
   datasetsPlugin,
   jobsPlugin,
   costPlugin,
+  memoryPlugin,
   outputsPlugin,
   connectionLostPlugin,
   cellQueuePlugin,

@@ -49,6 +49,7 @@ export const Commands = {
   switchMachine: 'gearshift:switch-machine',
   dropToCpu: 'gearshift:drop-to-cpu',
   stop: 'gearshift:stop-machine',
+  interruptBeforeLimit: 'gearshift:interrupt-before-limit',
   announce: 'gearshift:announce',
   disks: 'gearshift:open-disks',
   datasets: 'gearshift:open-datasets',

@@ -83,6 +83,29 @@ export interface Metrics {
   devices?: string[] | null;
   reason?: string | null;
   at?: string;
+  /** The newest event of memory; another one than before means that there is something to read. */
+  incident?: string | null;
+}
+
+/** What happened to a kernel over memory, or how one ended; kept on the server until it is read. */
+export interface Incident {
+  id: string;
+  at: string;
+  code: 'memory_near' | 'memory_interrupted' | 'kernel_oom' | 'kernel_signal' | 'kernel_exit';
+  message: string;
+  message_zh: string;
+  kernel_id: string | null;
+  path: string;
+  facts: Record<string, unknown>;
+  seen: boolean;
+}
+
+export interface Memory {
+  use_bytes: number | null;
+  limit_bytes: number | null;
+  /** Whether the cell that grows is interrupted just before the limit. */
+  interrupt: boolean;
+  incidents: Incident[];
 }
 
 /** How our server is, and its kernels. */

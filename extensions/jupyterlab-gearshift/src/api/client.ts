@@ -11,6 +11,7 @@ import type {
   LedgerLine,
   LogPage,
   Me,
+  Memory,
   Metrics,
   MetricPoint,
   Plan,
@@ -100,6 +101,18 @@ export class Client {
 
   metrics(): Promise<Metrics> {
     return this._request('metrics');
+  }
+
+  memory(): Promise<Memory> {
+    return this._request('memory');
+  }
+
+  interruptBeforeLimit(interrupt: boolean): Promise<Memory> {
+    return this._request('memory', { method: 'PUT', body: { interrupt } });
+  }
+
+  memorySeen(ids: string[]): Promise<Memory> {
+    return this._request('memory/seen', { method: 'POST', body: { ids } });
   }
 
   health(): Promise<Health> {
