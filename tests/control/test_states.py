@@ -73,8 +73,9 @@ async def test_the_plan_of_a_start_says_what_comes_back(alice: Person, stopped: 
     figures = (await alice.plan("start", workspace=WORK))["figures"]
     assert figures["restores"]["id"] == stopped
     assert figures["restores"]["kernels"][0]["variables"] == ["model", "step"]
-    answer = await alice.post("/plans", {"kind": "start", "workspace": WORK, "state": "op-none"})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_state")
+    for unknown in ("op-none", 7, ["newest"]):
+        answer = await alice.post("/plans", {"kind": "start", "workspace": WORK, "state": unknown})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_state")
 
 
 @pytest.mark.parametrize(
