@@ -21,7 +21,9 @@ WAITS = "import pathlib, time\nwhile not pathlib.Path('go').exists():\n    time.
 def ivy(visit_team: Visit, team: Running) -> Surfer:
     ivy = visit_team("ivy")
     team.account("ivy")
-    Driver(team, "ivy").start("desk")
+    driver = Driver(team, "ivy")
+    driver.start("desk")
+    assert driver.call("DELETE", "workspaces/ivy/desk/idle").is_success
     ivy.sign_in()
     return ivy
 
