@@ -71,7 +71,7 @@ class Row:
 
 
 NO, CSRF, MAY = "unauthenticated", "csrf", "forbidden"
-LOOSE = "not_attached"
+LOOSE, LONG, RUNS, NONE = "not_attached", "bad_request", "still_running", "unknown_state"
 HIDDEN_DISK, HIDDEN_JOB, NOT_MINE = "unknown_disk", "unknown_job", "plan_unknown"
 HERS = "?workspace=olga/work"
 SIGN_IN = 302
@@ -120,6 +120,10 @@ API = (
     Row("DELETE /workspaces/{owner}/{name}/idle", None,         NO,  CSRF, MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/idle/keep", {},        NO,  CSRF, MAY, MAY, 200, 200),
     Row("PUT /workspaces/{owner}/{name}/idle/end", {"action": "keep"}, NO, CSRF, MAY, MAY, 200, 200),
+    Row("GET /workspaces/{owner}/{name}/switch-times", None,    NO,  200,  MAY, MAY, 200, 200),
+    Row("GET /states", None,                                    NO,  200,  200, 200, 200, 200),
+    Row("GET /workspaces/{owner}/{name}/states", None,          NO,  200,  MAY, MAY, 200, 200),
+    Row("POST /workspaces/{owner}/{name}/states", {"note": "n" * 201}, NO, CSRF, MAY, MAY, LONG, LONG),
     Row("POST /workspaces/{owner}/{name}/ticket", None,         NO,  CSRF, MAY, MAY, 200, 200),
 )  # fmt: skip
 
@@ -137,6 +141,9 @@ PAGES = (
     Row("GET /workspaces/{owner}/{name}/stop", None,       SIGN_IN,  200,  403, 403, 200, 200),
     Row("POST /workspaces/{owner}/{name}/stop", {"plan": "none"}, SIGN_IN, 403, 303, 303, 303, 303),
     Row("POST /workspaces/{owner}/{name}/start", {},       SIGN_IN,  403,  403, 403, 403, 303),
+    Row("GET /workspaces/{owner}/{name}/delete", None,     SIGN_IN,  409,  403, 403, 409, 409),
+    Row("POST /workspaces/{owner}/{name}/delete", {"plan": "none"}, SIGN_IN, 403, 303, 303, 303, 303),
+    Row("GET /alive", None,                                204,      204,  204, 204, 204, 204),
     Row("GET /login", None,                                SIGN_IN,  302,  302, 302, 302, 302),
     Row("GET /oauth_callback", None,                       403,      403,  403, 403, 403, 403),
     Row("GET /static/{name}", None,                        404,      404,  404, 404, 404, 404),
@@ -157,6 +164,7 @@ class Kind:
 
 
 HER_WORKSPACE = {"workspace": "olga/work"}
+NO_STATE = {**HER_WORKSPACE, "state": "op-none"}
 A_JOB = {"name": "j", "machine": "cpu-small", "image": "pytorch"}
 
 KINDS = (
@@ -166,6 +174,9 @@ KINDS = (
     Kind("switch",        lambda _: {**HER_WORKSPACE, "machine": "cpu-large"},  MAY, MAY,       201, 201),
     Kind("job",           lambda world: {"spec": {**A_JOB, "code": world.bundle}},
                                                             "bad_request", "bad_request", "bad_request", 201),
+    Kind("restore_state", lambda _: NO_STATE,                                   MAY, MAY,       NONE, NONE),
+    Kind("delete_state",  lambda _: NO_STATE,                                   MAY, MAY,       NONE, NONE),
+    Kind("delete_workspace", lambda _: HER_WORKSPACE,                           MAY, MAY,       RUNS, RUNS),
     Kind("cancel_job",    lambda world: {"job": world.job},            HIDDEN_JOB, HIDDEN_JOB,  201, 201),
     Kind("delete_disk",   lambda world: {"disk": world.disk},               HIDDEN_DISK, MAY,   201, 201),
     Kind("remove_member", lambda world: {"disk": world.disk, "user": MEMBER},
