@@ -23,7 +23,7 @@ from gearshift_testing.fault_storm import COUNTED, Count, Storm
 from gearshift_testing.gates import Point
 from gearshift_testing.held_switches import OTHER, Bench, held_switches
 
-FAULTS, SEED = 1000, 1
+FAULTS, SEED, EVERY = 1000, 1, 50
 PARTS = ("control", "hub", "traefik")
 POINTS: tuple[Point, ...] = (
     *(("forward", step, "begun") for step in ("save", "stop", "start", "restore", "verify", "release")),
@@ -57,7 +57,13 @@ async def storm(seed: int, faults: int) -> Count:
         db.close()
         world = Storm(url, seed)
         try:
-            return await world.blow(faults)
+            for goal in (*range(EVERY, faults, EVERY), faults):
+                count = await world.blow(goal)
+                print(
+                    f"{count.faults} faults in {count.waves} waves: {dict(count.found) or 'nothing'} found",
+                    flush=True,
+                )
+            return count
         finally:
             await world.close()
 

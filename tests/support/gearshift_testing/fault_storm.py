@@ -31,6 +31,7 @@ from gearshift_testing.fakes import FakeTree, Fault, hub_away, idle, refuse, ser
 from gearshift_testing.gangs import FakeJobs, Jobs
 
 PEOPLE = 5
+VERIFIED_EVERY = 20
 MACHINES = ("cpu-small", "cpu-large", "sim-1", "gpu-1")
 COUNTED = ("lost", "doubled", "oversold", "orphans", "stuck")
 HUB_STAGES = ("start", "spawn", "started", "stop", "stopped", "hold", "release", "released", "state")
@@ -80,10 +81,14 @@ class Storm:
         self.count = Count()
 
     async def blow(self, faults: int) -> Count:
-        for person in self._people:
+        """Until so many faults have struck in all."""
+        for person in self._people if not self.count.waves else ():
             await accounts.add(self._control.ctx, person.name, admin=False)
         while self.count.faults < faults and not self.count.found["stuck"]:
             await self._wave()
+            if self.count.waves % VERIFIED_EVERY == 0:
+                self._verify()
+        self._verify()
         return self.count
 
     async def close(self) -> None:
@@ -241,17 +246,21 @@ class Storm:
             if tree.plan.workspace.owner not in known:
                 self.count.add("orphans", tree.name)
         with self._control.db.transaction() as session:
-            report = ledger.verify(session)
             running = [row.id for row in session.scalars(select(JobRow)) if not JobState(row.state).is_final]
             of_jobs = [
                 lease for lease in leases.all_leases(session) if lease.job and lease.job not in running
             ]
-        if not report.ok:
-            self.count.add("doubled", f"ledger: {report.faults}")
         for job in self._backend.trees():
             self.count.add("orphans", f"job {job} runs")
         for lease in of_jobs:
             self.count.add("orphans", f"lease of the ended job {lease.job}")
+
+    def _verify(self) -> None:
+        """The whole ledger, which grows, is recomputed now and then and at the end."""
+        with self._control.db.transaction() as session:
+            report = ledger.verify(session)
+        if not report.ok:
+            self.count.add("doubled", f"ledger: {report.faults}")
 
     def _check_person(self, person: Somebody) -> None:
         with self._control.db.transaction() as session:
