@@ -138,9 +138,8 @@ class Restore:
         if number in self._values or number in self._failures:
             return
         group = self._group_of[number]
-        if (
-            id(group) in self._open
-        ):  # cycles are written as one group; a file that says otherwise must not hang us
+        if id(group) in self._open:
+            # cycles are written as one group; a file that says otherwise must not hang us
             raise Refusal("depends", words={"culprit": self._nodes[number]["label"]})
         refused = packages.refused(group["packages"], self._reader.index["packages"])
         if refused is not None:
@@ -167,6 +166,9 @@ class Restore:
         if values is not None:
             return values
         del self.notes[noted:]
+        return self._thorough_values_of(group)
+
+    def _thorough_values_of(self, group: dict[str, Any]) -> list[Any]:
         values, failed = attempt(lambda: self._read_tolerantly(group), LONGEST_S)
         if values is not None:
             return values
@@ -176,20 +178,22 @@ class Restore:
         """Written by another Python: what has source is made from it, once all that it needs is there."""
         numbers: list[int] = group["nodes"]
         sourced = [n for n in numbers if self._nodes[n]["source"]]
-        values: list[Any] = [None] * len(numbers)
-        if len(sourced) < len(numbers):
-            found, failed = attempt(lambda: self._read_tolerantly(group), LONGEST_S)
-            reason = Reason("load_raises", {"error": told(failed) if failed else ""})
-            values = found or [Hole(reason)] * len(numbers)
+        is_whole = len(sourced) == len(numbers)
+        values = [None] * len(numbers) if is_whole else self._thorough_values_of(group)
         for number in sourced:
             node = self._nodes[number]
             for name in sources.needed(node["source"]) & self._names.keys() - set(node["names"]):
-                self._ensure(self._names[name])
-                self._bind(self._names[name])
+                self._provide(self._names[name])
             value, note = foreign.from_source(node, self.ns, self._other)
             values[numbers.index(number)] = value
             self.notes += [note] if note else []
         return values
+
+    def _provide(self, number: int) -> None:
+        """Bound to its names before others are: a definition that runs again looks for it there."""
+        if id(self._group_of[number]) not in self._open:
+            self._ensure(number)
+            self._bind(number)
 
     def _read(self, group: dict[str, Any]) -> list[Any]:
         with self._stream(group) as (file, buffers):
