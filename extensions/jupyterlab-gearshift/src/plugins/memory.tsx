@@ -11,6 +11,7 @@ import { Link, Note } from '../components/parts.js';
 import { MemoryEvents, isEnd, isOverMemory, largerThan } from '../models/memory.js';
 import { Commands, IGearshift } from '../tokens.js';
 
+const HEIGHT = '72px';
 const AFTER_MS = [300, 2000, 5000];
 
 export const memoryPlugin: JupyterFrontEndPlugin<void> = {
@@ -24,10 +25,12 @@ export const memoryPlugin: JupyterFrontEndPlugin<void> = {
       return;
     }
     const events = new MemoryEvents(gearshift);
-    const show = (incident: Incident): void => notebooks?.forEach(panel => showEnd(gearshift, events, panel, incident));
     events.told.connect((_, incident) => {
-      notify(gearshift, events, incident);
-      show(incident);
+      let shown = false;
+      notebooks?.forEach(panel => (shown = showEnd(gearshift, events, panel, incident) || shown));
+      if (!shown) {
+        notify(gearshift, events, incident);
+      }
     });
     notebooks?.widgetAdded.connect((_, panel) => {
       takeOver(panel, events);
@@ -64,21 +67,24 @@ function notify(gearshift: IGearshift, events: MemoryEvents, incident: Incident)
   }
 }
 
-/** The sentence stands above its notebook until it is dismissed, in every page. */
-function showEnd(gearshift: IGearshift, events: MemoryEvents, panel: NotebookPanel, incident: Incident): void {
+/** The sentence stands above its notebook until it is dismissed, in every page; whether it does. */
+function showEnd(gearshift: IGearshift, events: MemoryEvents, panel: NotebookPanel, incident: Incident): boolean {
   const id = `gearshift-${incident.id}`;
   const header = panel.contentHeader;
   const shown = [...(header as unknown as { widgets: Widget[] }).widgets].some(widget => widget.id === id);
   if (!isEnd(incident) || incident.path !== panel.context.path || shown) {
-    return;
+    return shown;
   }
   const note = ReactWidget.create(<End gearshift={gearshift} incident={incident} dismiss={() => dismiss()} />);
   note.id = id;
+  note.node.style.minHeight = HEIGHT; // the header makes room by this, not by what is in it
+  note.node.style.overflow = 'auto';
   const dismiss = (): void => {
     note.dispose();
     void events.seen([incident.id]).catch(() => undefined);
   };
   header.addWidget(note);
+  return true;
 }
 
 function End(props: { gearshift: IGearshift; incident: Incident; dismiss: () => void }): React.ReactElement {
