@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gearshift.lab.documents.store import stored_document
 from gearshift_testing.lab_server import TOKEN, FakeControl, Folders, LabServer
-from gearshift_testing.shared_page import SharedPage, in_file, notebook, saved, text_in_file, until
+from gearshift_testing.shared_page import (
+    PATIENCE_S,
+    SharedPage,
+    in_file,
+    notebook,
+    saved,
+    text_in_file,
+    until,
+)
 
 LEAVING = {"operation": "op-1", "busy": "leave", "leaving": True}
 
@@ -42,6 +51,19 @@ class Move:
         await page.kernel()
         self.pages.append(page)
         return page
+
+    async def stored(self, page: SharedPage, cell: str, text: str) -> None:
+        """What pages saw is in the update store: a moment later at most, but later."""
+        database, file_id = str(self.state / "documents/updates.db"), page.document.split(":", 2)[2]
+
+        async def cells() -> list[dict[str, Any]]:
+            found = await stored_document(database, "notebook", file_id)
+            return [] if found is None else [one for one in found.content["cells"] if one["id"] == cell]
+
+        deadline = asyncio.get_running_loop().time() + PATIENCE_S
+        while not any(text in said(one) for one in await cells()):
+            assert asyncio.get_running_loop().time() < deadline
+            await asyncio.sleep(0.02)
 
     async def synced(self) -> None:
         """All pages are in the room again."""
@@ -71,6 +93,10 @@ async def move(control: FakeControl, tmp_path: Path) -> AsyncIterator[Move]:
     move = Move(control, Folders.make(tmp_path / "mei"))
     yield move
     await move.close()
+
+
+def said(cell: dict[str, Any]) -> str:
+    return cell["source"] + "".join(one.get("text", "") for one in cell["outputs"])
 
 
 def source(cell: str) -> Callable[[SharedPage], str]:
@@ -117,7 +143,7 @@ async def test_a_planned_move_keeps_every_edit_before_within_and_after_it_and_ru
     assert found["execution_count"] is not None
     assert one.ycell(running)["execution_state"] == "idle"
     assert one.cell(running)["outputs"][-1]["ename"] == "Moved"
-    await move.agree(lambda page: page.notebook.get()["cells"], one.notebook.get()["cells"])
+    await until(lambda: len({json.dumps(page.notebook.get(), sort_keys=True) for page in move.pages}) == 1)
     await until(lambda: in_file(move.file, cell).get("source") == text)
     assert new.http.get("gearshift/health").json()["restored_operation"] == "op-1"
     again = await three.run("print('on')")
@@ -142,7 +168,7 @@ async def test_what_waits_behind_a_cell_that_a_move_interrupts_is_run_after_it(m
     move.start(GEARSHIFT_RESTORE="op-1")
     await move.synced()
     await page.done(queued)
-    assert page.text(queued) == "kept 1\n"
+    await until(lambda: page.text(queued) == "kept 1\n", str(page.cell(queued)["outputs"]))
 
 
 async def test_no_warning_at_all_loses_nothing_that_was_stored(move: Move) -> None:
@@ -157,7 +183,8 @@ async def test_no_warning_at_all_loses_nothing_that_was_stored(move: Move) -> No
     type_at_end(one, cell, " # late")
     await until(lambda: "late" in str(two.ycell(cell)["source"]))
     seen = two.text(running)
-    await until(lambda: len(two.text(running)) > len(seen) + 20)  # what was seen is in the store by now
+    await move.stored(one, running, seen)
+    await move.stored(one, cell, "late")
     await move.end()
     type_at_end(two, cell, " # gap")
     move.start()
@@ -178,8 +205,9 @@ async def test_with_no_page_open_a_killed_server_still_leaves_all_to_the_next_on
         "import time\nfor n in range(400):\n    print('line', n, flush=True); time.sleep(0.05)"
     )
     await until(lambda: page.text(cell).count("\n") > 60)
-    await page.leave()
     seen = page.text(cell)
+    await page.leave()
+    await move.stored(page, cell, seen)
     move.pages.clear()
     await move.end()
     move.start()

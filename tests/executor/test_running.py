@@ -82,7 +82,7 @@ async def test_an_interrupt_from_anywhere_ends_the_cell_and_drops_the_queue(
     assert page.cell(queued)["outputs"] == []
 
 
-@pytest.mark.parametrize(("how", "name"), [("restart", "KernelRestarted"), ("kill", "KernelDied")])
+@pytest.mark.parametrize(("how", "name"), [("restart", "KernelRestarted"), ("kill", "Kernel")])
 async def test_a_kernel_that_is_gone_ends_its_cell_with_an_error(
     page: SharedPage, lab: LabServer, how: str, name: str
 ) -> None:

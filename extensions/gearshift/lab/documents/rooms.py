@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pycrdt import Array
+from tornado.web import HTTPError
 
 from gearshift.lab.documents import shared_cell
 from gearshift.lab.documents.store import stored_document
@@ -27,6 +28,7 @@ EXTENSION = "jupyter_server_ydoc"
 SERVICE_RESTART = 1012
 """Close code after which a page comes back by itself."""
 SAVE_WITHIN_S = 10.0
+STORED_WITHIN_S = 1.0
 LOCKED_S = 0.02
 KEPT_S = 60.0
 """A document that no page has open any more is let go after this, as jupyter_server_ydoc does."""
@@ -67,6 +69,7 @@ class Rooms:
                 async with self.extension._room_locks[document]:
                     await room.initialize()
             await self._begin(document, room)
+            self._note_saves(document, room)
             return room
 
     def _found(self, document: str) -> Any:
@@ -75,7 +78,7 @@ class Rooms:
     async def _store_first(self, document: str) -> None:
         """Changes that were stored and not yet saved when the last server ended go into the file, if that is the one
         they were made to; else the file, changed by somebody else since, holds. A copy beside it, which a save makes
-        first and removes last, says that a save was cut off: the file may be half."""
+        first and removes last, and a file that cannot be read: a save was cut off."""
         kind, content_type, file_id = document.split(":", 2)
         path = self._files.get_path(file_id)
         found = await stored_document(self._db_path, content_type, file_id)
@@ -85,16 +88,53 @@ class Rooms:
         try:
             now = await _maybe(contents.get(path, content=False, require_hash=True))
             half = Path(contents._get_os_path(path)).with_name(f".~{path.rsplit('/', 1)[-1]}")
-            if now.get("hash") != found.hash and not half.exists():
+            is_broken = half.exists() and await self._is_broken(path, kind, content_type)
+            is_ours = now.get("hash") == found.hash or self._was_being_saved(
+                file_id, contents._get_os_path(path)
+            )
+            if not is_ours and not is_broken:
                 return
-            file = None if half.exists() else await _maybe(contents.get(path, type=content_type, format=kind))
+            file = None if is_broken else await _maybe(contents.get(path, type=content_type, format=kind))
             if file is None or file["content"] != found.content:
                 model = {"type": content_type, "format": kind, "content": found.content}
                 await _maybe(contents.save(model, path))
-                half.unlink(missing_ok=True)
+                if is_broken:
+                    half.unlink(missing_ok=True)
                 log.info("%s: changes that were not saved yet are in the file", path)
         except Exception as error:  # a file that is gone or locked: the room says so when it is opened
             log.warning("%s: stored changes could not be saved: %s", path, error)
+
+    def _note_saves(self, document: str, room: Any) -> None:
+        """A mark stands while a save is under way, until the store knows the hash of what was written."""
+        file, mark = room._file, self._mark_of(document.split(":", 2)[2])
+        save = file._save_content
+
+        async def noted(*given: Any) -> Any:
+            mark.touch(mode=0o600)
+            saved = await save(*given)
+            asyncio.get_running_loop().call_later(STORED_WITHIN_S, mark.unlink, True)
+            return saved
+
+        file._save_content = noted
+
+    def _mark_of(self, file_id: str) -> Path:
+        return Path(self._db_path).with_name(f"saving-{file_id}")
+
+    def _was_being_saved(self, file_id: str, file: str) -> bool:
+        """The last server ended within a save: what it had written is older than what it had stored."""
+        mark = self._mark_of(file_id)
+        if not mark.exists():
+            return False
+        after = Path(file).stat().st_mtime - mark.stat().st_mtime
+        mark.unlink()
+        return 0 <= after < SAVE_WITHIN_S
+
+    async def _is_broken(self, path: str, kind: str, content_type: str) -> bool:
+        try:
+            await _maybe(self._server.contents_manager.get(path, type=content_type, format=kind))
+        except HTTPError as error:
+            return bool(error.status_code == 400)
+        return False
 
     async def _begin(self, document: str, room: Any) -> None:
         """Cells that ran when the last server ended are not running now; the document knows its file's hash."""
@@ -180,6 +220,7 @@ class Rooms:
                 log.warning("%s was not saved before the stop", name)
             # Changes that are still on their way to the store would be cut off; pages build on each of them.
             await room.ystore.encode_state_as_update(room.ydoc)
+            self._mark_of(name.split(":", 2)[2]).unlink(missing_ok=True)
             await self._drop(name, room)
 
     async def _drop(self, document: str, room: Any) -> None:
