@@ -11,6 +11,7 @@ from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.db.migrate import upgrade
 from gearshift_hub.control.db.tables import metadata
 from gearshift_testing.controls import Control, Person
+from gearshift_testing.gangs import FakeJobs, Jobs
 from gearshift_testing.postgres import Postgres
 from sqlalchemy import text
 
@@ -85,3 +86,14 @@ async def bob(control: Control) -> Person:
 async def root(control: Control) -> Person:
     """An admin."""
     return await control.add_person("root", admin=True)
+
+
+@pytest.fixture
+def backend() -> FakeJobs:
+    """Gangs in memory."""
+    return FakeJobs()
+
+
+@pytest.fixture
+def jobs(control: Control, backend: FakeJobs) -> Jobs:
+    return Jobs(control, backend)
