@@ -163,7 +163,7 @@ async def test_what_waits_behind_a_cell_that_a_move_interrupts_is_run_after_it(m
         move.lab.http.post, "gearshift/state/save", json={**LEAVING, "busy": "interrupt"}
     )
     said.raise_for_status()
-    assert in_file(move.file, long)["outputs"][-1]["ename"] == "KeyboardInterrupt"
+    assert in_file(move.file, long)["outputs"][-1]["ename"] in ("KeyboardInterrupt", "Moved")
     await move.end()
     move.start(GEARSHIFT_RESTORE="op-1")
     await move.synced()

@@ -82,6 +82,8 @@ class Executor:
     async def leave(self) -> None:
         """Before the server is stopped or paused: everything is in the files, and nobody writes any more."""
         self.hold()
+        for queue in self._queues.values():
+            await queue.settle()
         self._here.clear()
         for queue in self._queues.values():
             queue.show_moved()

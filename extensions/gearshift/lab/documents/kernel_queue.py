@@ -20,6 +20,8 @@ from gearshift.lab.documents.words import DIED, MOVED, RESTARTED
 log = logging.getLogger("gearshift.documents")
 
 SAVE_EVERY_S = 2.0
+SETTLES_WITHIN_S = 3.0
+LOOK_S = 0.02
 LATE_RUNS = 50
 """Cells that have ended and may still print: threads go on."""
 DISPLAYS = 1_000
@@ -230,16 +232,24 @@ class KernelQueue:
                 self._rooms.metadata(document)["widgets"] = plain(self._widgets.for_file())
         await self._rooms.save(document)
 
+    async def settle(self) -> None:
+        """A cell whose kernel is idle has ended: what it said last is still on its way to the document."""
+        deadline = asyncio.get_running_loop().time() + SETTLES_WITHIN_S
+        while self.running is not None and not self.running.is_over:
+            if self._manager.execution_state == "busy" or asyncio.get_running_loop().time() > deadline:
+                return
+            await asyncio.sleep(LOOK_S)
+
     def show_moved(self) -> None:
         """Before the documents are closed: the running cell is shown as interrupted; if it runs on, it is shown again."""
-        if self.running is not None:
+        if self.running is not None and not self.running.is_over:
             self.running.write()
             self.running.show(shared_cell.cut_short, *MOVED)
 
     async def come_back(self) -> None:
         """The server was not stopped, or was thawed: what ran, runs."""
         run = self.running
-        if run is not None:
+        if run is not None and not run.is_over:
             await self._rooms.open(run.order.document)
             run.write_again()
 
