@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_core.utils import ensure_async
-from jupyter_server.base.zmqhandlers import WebSocketMixin
+from jupyter_server.base.websocket import WebSocketMixin
 from tornado.web import HTTPError
 
 from gearshift.lab.answering import Answering, signed_in

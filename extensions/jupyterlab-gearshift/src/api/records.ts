@@ -170,7 +170,7 @@ export interface KeptState {
   kernels: KeptKernel[];
 }
 
-export type Launch = 'env' | 'torchrun' | 'deepspeed';
+export type Launch = 'env' | 'torchrun' | 'deepspeed' | 'accelerate';
 
 export interface Machine {
   id: string;
