@@ -23,10 +23,10 @@ WITH_BYTES = {"save": "saved", "restore": "restored"}
 LEARNED = frozenset({"start", "stop", "switch", "resize", "snapshot"})
 GUESSES_S = {
     "reserve": 0.05,
-    "save": 0.2,
-    "stop": 0.3,
+    "save": 0.1,
+    "stop": 0.2,
     "start": 1.5,
-    "restore": 1.0,
+    "restore": 0.5,
     "verify": 0.1,
     "release": 0.2,
     "resize": 0.3,
