@@ -11,6 +11,7 @@ from gearshift_testing.fault_matrix import FAULTS, POINTS, Outcome, Point, World
 pytestmark = ON_SQLITE
 
 BEFORE_SAVED = {("forward", "reserve"), ("forward", "save")}
+CRASHES = ("control", "hub", "hub for minutes", "database")
 OLD_IS_BACK = {("back", "save"), ("back", "reserve")}
 
 
@@ -34,7 +35,7 @@ async def test_where_both_fit_it_is_on_the_new_machine_or_on_the_old_one_as_it_w
 ) -> None:
     wrong = [
         f"{fault} at {point}: {outcome}"
-        for point in POINTS
+        for point in _points(fault)
         if not _is_right(fault, point, outcome := await cell(frozen, fault, point), freeze=True)
     ]
     assert wrong == []
@@ -44,11 +45,16 @@ async def test_where_both_fit_it_is_on_the_new_machine_or_on_the_old_one_as_it_w
 async def test_where_they_do_not_fit_it_goes_back_to_what_was_saved(saved: World, fault: str) -> None:
     wrong = [
         f"{fault} at {point}: {outcome}"
-        for point in POINTS
+        for point in _points(fault)
         if point[0] == "back"
         and not _is_right(fault, point, outcome := await cell(saved, fault, point), freeze=False)
     ]
     assert wrong == []
+
+
+def _points(fault: str) -> list[Point]:
+    """Between a step's effect and its entry in the journal only a crash differs from one at the next step's beginning."""
+    return [point for point in POINTS if point[2] == "begun" or fault in CRASHES]
 
 
 def _is_right(fault: str, point: Point, outcome: Outcome, *, freeze: bool) -> bool:
