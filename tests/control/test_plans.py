@@ -133,7 +133,7 @@ async def test_figures_that_changed_are_told_and_the_plan_is_void(
     control.hub.running[0].variables["y"] = 2
     answer = await alice.confirm(plan)
     assert (answer.status_code, _code(answer)) == (409, "plan_stale")
-    assert "y" == answer.json()["error"]["facts"]["what"]
+    assert answer.json()["error"]["facts"]["what"] == "y"
     assert _code(await alice.confirm(plan)) == "plan_used"
 
 

@@ -12,7 +12,9 @@ from gearshift_testing.running import Running
 from playwright.sync_api import Locator, expect
 
 STEPPER = "stepper = (n for n in range(9)); next(stepper)"
-WORKER = "class Worker:\n    def __reduce__(self):\n        raise TypeError('not to be moved')\nworker = Worker()"
+WORKER = (
+    "class Worker:\n    def __reduce__(self):\n        raise TypeError('not to be moved')\nworker = Worker()"
+)
 CONNECTION = "import sqlite3; conn = sqlite3.connect(':memory:')"
 
 

@@ -71,7 +71,9 @@ def _control() -> Iterator[Endpoint]:
 def _lab() -> Iterator[Endpoint]:
     with tempfile.TemporaryDirectory() as folder:
         lab = environment.read({"GEARSHIFT_STATE_DIR": str(Path(folder) / "state")})
-        routes = own_routes("/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab), MemoryGuard(None, lab))
+        routes = own_routes(
+            "/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab), MemoryGuard(None, lab)
+        )
     for pattern, handler, _ in routes:
         if handler is ProxyHandler:
             continue

@@ -39,7 +39,7 @@ function flow(script: unknown[]): { flow: SwitchFlow; asked: [string, RequestOpt
     const answer = script.shift();
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T);
   };
-  const t = (text: string, values: Record<string, unknown> = {}): string =>
+  const t = (text: string, values: Record<string, string | number> = {}): string =>
     text.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all));
   const world = { client: new Client(request, 'mei/a'), words: { t, language: 'en' as const }, began: () => undefined };
   return { flow: new SwitchFlow(world, {}), asked };
