@@ -162,6 +162,11 @@ class Client:
 
     # -- idle time
 
+    def switch_times(self, workspace: str) -> list[dict[str, Any]]:
+        """What a switch to each machine would take now, and whether the kernels fit there."""
+        found: list[dict[str, Any]] = self._call("GET", f"workspaces/{_path(workspace)}/switch-times")
+        return found
+
     def idle(self, workspace: str) -> dict[str, Any]:
         """What it is busy with, and what happens when nobody uses it."""
         return self._object("GET", f"workspaces/{_path(workspace)}/idle")
