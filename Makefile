@@ -17,7 +17,12 @@ env:
 	@$(PYTHON) hub_config/bootstrap.py --with dev
 
 test: system-packages env
+ifeq ($(ARGS),)
+	$(ENV)/python -m pytest -n 2 --dist loadfile --ignore tests/executor --ignore tests/ui
+	$(ENV)/python -m pytest tests/executor tests/ui
+else
 	$(ENV)/python -m pytest $(ARGS)
+endif
 
 system-packages:
 	@$(PYTHON) tests/support/system_packages.py

@@ -55,7 +55,7 @@ def cell_parser() -> Parser:
     parser.add_argument("--procs", type=int, default=1, help="processes a node")
     parser.add_argument("--machine", help="machine of each node; default: this workspace's")
     parser.add_argument("--image", help="default: this workspace's")
-    parser.add_argument("--launch", choices=[*Launch], default="env")
+    parser.add_argument("--launch", choices=[launch.value for launch in Launch], default="env")
     parser.add_argument("--name", help="shown in lists; default: the cell's number")
     parser.add_argument(
         "--send", nargs="+", default=[], metavar="NAME", help="values over 1 MiB that go along"

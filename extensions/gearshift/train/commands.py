@@ -114,7 +114,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--procs", type=int, default=1)
     parser.add_argument("--machine", help="needed unless a spec file names it")
     parser.add_argument("--image")
-    parser.add_argument("--launch", choices=[*Launch], default="env")
+    parser.add_argument("--launch", choices=[launch.value for launch in Launch], default="env")
     parser.add_argument("--name")
     parser.add_argument("--env", nargs="+", type=arguments.variable, default=[], metavar="NAME=VALUE")
     parser.add_argument("--max-restarts", type=int, default=0)

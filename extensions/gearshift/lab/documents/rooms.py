@@ -34,6 +34,14 @@ KEPT_S = 60.0
 """A document that no page has open any more is let go after this, as jupyter_server_ydoc does."""
 
 
+class _Clients(set[Any]):
+    """Of a room whose pages were sent away: each takes itself out once more when its socket is closed, and a KeyError
+    there would end the service of all rooms and cut off what is on its way to the store."""
+
+    def remove(self, client: Any) -> None:
+        self.discard(client)
+
+
 class Rooms:
     """`is_run(document, cell)` says whether a cell is running or waiting to."""
 
@@ -210,8 +218,8 @@ class Rooms:
         rooms = dict(self.extension.ywebsocket_server.rooms)
         documents = {name: room for name, room in rooms.items() if hasattr(room, "_save_to_disc")}
         for room in rooms.values():
-            for client in list(room.clients):
-                room.clients.discard(client)
+            leaving, room.clients = list(room.clients), _Clients()
+            for client in leaving:
                 client.close(SERVICE_RESTART, "the server moves")
         for name, room in documents.items():
             if room.cleaner is not None:

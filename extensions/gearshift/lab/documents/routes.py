@@ -91,6 +91,10 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
                     self.log.warning("%s was not opened: %r", self._room_id, error)
             await super().open(room_id)
 
+        def on_message(self, message: bytes) -> Any:
+            """What comes in while pages are sent away would miss the file; a page brings it again when it is back."""
+            return None if self._rooms.closed else super().on_message(message)
+
     return (r"api/collaboration/room/(.*)", Room, {"executor": executor})
 
 

@@ -13,6 +13,8 @@ import { Commands, IGearshift } from '../tokens.js';
 
 const HEIGHT = '72px';
 const AFTER_MS = [300, 2000, 5000];
+/** Incident -> its notification, for the ends of kernels whose notebook was not open when they were told. */
+const toasts = new Map<string, string>();
 
 export const memoryPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyterlab-gearshift:memory',
@@ -61,7 +63,8 @@ function notify(gearshift: IGearshift, events: MemoryEvents, incident: Incident)
   const actions: Notification.IAction[] = isOverMemory(incident)
     ? [{ label: words.t('Larger machine…'), callback: () => larger(gearshift), displayType: 'accent' }]
     : [];
-  Notification.emit(sentence(gearshift, incident), isEnd(incident) ? 'error' : 'warning', { autoClose: false, actions });
+  const toast = Notification.emit(sentence(gearshift, incident), isEnd(incident) ? 'error' : 'warning', { autoClose: false, actions });
+  toasts.set(incident.id, toast);
   if (!isEnd(incident)) {
     void events.seen([incident.id]).catch(() => undefined);
   }
@@ -84,6 +87,10 @@ function showEnd(gearshift: IGearshift, events: MemoryEvents, panel: NotebookPan
     void events.seen([incident.id]).catch(() => undefined);
   };
   header.addWidget(note);
+  const toast = toasts.get(incident.id);
+  if (toast !== undefined) {
+    Notification.dismiss(toast);
+  }
   return true;
 }
 
