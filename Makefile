@@ -5,6 +5,9 @@ ENV = $(HOME_OF)/env/bin
 NAME ?=
 ARGS ?=
 
+# Tests with Lab pages, and one that watches memory grow: two at a time they would measure each other.
+ALONE = tests/cases/test_c20_memory.py tests/executor tests/ui
+
 .PHONY: run test demo check env lock bench bench-all system-packages generated
 
 run:
@@ -18,8 +21,8 @@ env:
 
 test: system-packages env
 ifeq ($(ARGS),)
-	$(ENV)/python -m pytest -n 2 --dist loadfile --ignore tests/executor --ignore tests/ui
-	$(ENV)/python -m pytest tests/executor tests/ui
+	$(ENV)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore %)
+	$(ENV)/python -m pytest $(ALONE)
 else
 	$(ENV)/python -m pytest $(ARGS)
 endif
