@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gearshift_testing.browsing import SLOW_MS, Visit
+from gearshift_testing.browsing import SLOW_MS, Lab, Visit
 from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 from playwright.sync_api import expect
@@ -44,7 +44,8 @@ def test_a_snapshot_comes_back_and_a_start_offers_the_workspace_as_it_was(
     expect(strip.get_by_role("button", name="Start fresh bench")).to_be_visible()
     strip.get_by_role("button", name="Start bench", exact=True).click()
     page.wait_for_url(re.compile("/lab"), timeout=SLOW_MS)
-    again = gwen.lab("bench")
+    again = Lab(page)
+    again.ready()
     again.button("History", again.panel).click()
     expect(again.dialog).to_contain_text("Started as it was", timeout=SLOW_MS)
     row = again.dialog.get_by_role("row").filter(has_text="Started as it was")
