@@ -83,6 +83,18 @@ def test_c40_what_cannot_go_is_named_and_nothing_is_leased_or_charged(uma: Drive
     assert len(uma.get("jobs")) == before[0]
 
 
+def test_c40_no_nodes_are_no_default(uma: Driver, kernel: Kernel) -> None:
+    before = len(uma.get("jobs"))
+    with pytest.raises(KernelError, match="bad_nodes"):
+        kernel.run("gearshift.run(train, 1, nodes=0, machine='cpu-small', max_price=10, max_cost=1)", 60)
+    assert len(uma.get("jobs")) == before
+
+
+def test_c40_arguments_may_go_by_name(kernel: Kernel) -> None:
+    code = f"import functools\nprint(gearshift.run(functools.partial(adder(1), x=41), {OPTIONS}))"
+    assert kernel.run(code, 180).text.splitlines()[-1] == "42"
+
+
 def test_c40_a_wrong_option_names_itself(kernel: Kernel) -> None:
     with pytest.raises(KernelError, match="--nodse"):
         kernel.run("gearshift.run(train, 1, nodse=2)", 60)

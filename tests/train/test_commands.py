@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gearshift.client import Client
 from gearshift_testing.running import Running
 
 CAPS = ("--max-price", "5", "--max-cost", "1")
@@ -83,7 +84,9 @@ def test_a_spec_file_says_what_the_options_say(command, tmp_path: Path) -> None:
     assert (refused.returncode, "nodse" in refused.stderr) == (2, True), refused.stderr
 
 
-def test_an_ended_job_is_resumed_from_its_newest_checkpoint(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_an_ended_job_is_resumed_from_its_newest_checkpoint(  # type: ignore[no-untyped-def]
+    command, running: Running, tmp_path: Path
+) -> None:
     (tmp_path / "steps.py").write_text(
         "import os, sys\nfrom pathlib import Path\nfrom gearshift.train import metrics\n"
         "from gearshift.train.gang import checkpoints\n"
@@ -94,12 +97,16 @@ def test_an_ended_job_is_resumed_from_its_newest_checkpoint(command, tmp_path: P
         "metrics.log(step=7, checkpoint=7)\n"
         "if not before:\n    raise SystemExit(3)\n"
     )
-    failed = command("run", "--machine", "sim-1", "-f", *CAPS, "steps.py")
+    (tmp_path / "steps.toml").write_text('script = "steps.py"\nmachine = "sim-1"\nattached = true\n')
+    failed = command("run", "-f", *CAPS, "steps.toml")
     assert (failed.returncode, "from nothing" in failed.stdout) == (1, True), failed.stderr
     id = failed.stdout.split()[1]
     done = command("resume", id, "-f", *CAPS)
     assert "from step-00000007" in done.stdout, done.stdout + done.stderr
     assert done.returncode == 0
+    with Client(running.url, running.sign_in("cleo")) as control:
+        specs = [control.job(one)["spec"]["attached"] for one in (id, done.stdout.split()[1])]
+    assert specs == [True, False], "no cell attends to a job that was resumed"
     assert command("top").stdout == "nothing runs\n"
 
 

@@ -109,7 +109,7 @@ def _asked(function: Callable[..., Any], options: Mapping[str, Any]) -> Namespac
             words += [flag, *(f"{variable}={text}" for variable, text in value.items())]
         elif isinstance(value, list | tuple):
             words += [flag, *map(str, value)]
-        elif value not in (None, False):
+        elif value is not None and value is not False:  # 0 is a value, and refused where it makes no sense
             words += [flag, str(value)]
     asked = cell_parser().parse_args(words)
     asked.name = asked.name or getattr(function, "__name__", None)

@@ -62,7 +62,7 @@ def resume_job(asked: argparse.Namespace) -> int:
     with client() as control:
         before = control.job(asked.job)["spec"]
         changed = {name: value for name in ("machine", "nodes", "procs") if (value := getattr(asked, name))}
-        return _begin(control, before | changed | {"resume": asked.job}, asked)
+        return _begin(control, before | changed | {"resume": asked.job, "attached": False}, asked)
 
 
 def watch_jobs(_asked: argparse.Namespace) -> int:

@@ -62,7 +62,7 @@ function addResume(gearshift: IGearshift): void {
     describedBy: { args: { type: 'object', properties: { job: { type: 'string' } } } },
     execute: async args => {
       const { id, spec } = await client.job(args['job'] as string);
-      const body = { kind: 'job', spec: { ...spec, resume: id } };
+      const body = { kind: 'job', spec: { ...spec, resume: id, attached: false } };
       const heading = words.t('Start job again?');
       const done = (answer: unknown): void => {
         void store.load('jobs');

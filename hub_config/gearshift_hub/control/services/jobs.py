@@ -71,12 +71,13 @@ def attend(ctx: Context, actor: Actor, job: str, over: bool) -> None:
 
 def end_unattended(ctx: Context) -> None:
     """End attached jobs whose cell is gone: its kernel was restarted or killed. A control that comes back gives time."""
-    now, kept = ctx.clock.monotonic(), part(ctx).attended
+    now, before = ctx.clock.monotonic(), part(ctx).attended
     with ctx.db.transaction() as session:
-        for row in unended(session):
-            if row.spec.get("attached") and now - kept.setdefault(row.id, now) > UNATTENDED_SECONDS:
-                cancel(ctx, session, row, "the end of its kernel")
-                kept.pop(row.id)
+        attached = {row.id: row for row in unended(session) if row.spec.get("attached")}
+        part(ctx).attended = {id: before.get(id, now) for id in attached}
+        for id, told in part(ctx).attended.items():
+            if now - told > UNATTENDED_SECONDS:
+                cancel(ctx, session, attached[id], "the end of its kernel")
 
 
 def listed(ctx: Context, actor: Actor, workspace: str | None, plan: str | None) -> list[JobDetails]:
