@@ -39,8 +39,12 @@ export class JobFeed {
 
   async load(): Promise<void> {
     this._set({ job: waiting(this._view.job, Date.now()) });
+    const states = this._states;
     try {
       const job = await this._client.job(this.id);
+      if (states !== this._states) {
+        return await this.load(); // a newer state was told while the answer was on its way
+      }
       this._set({ job: arrived(job, Date.now()), rank: this._rank ?? job.first_failure?.rank ?? 0 });
     } catch (reason) {
       this._set({ job: refused(this._view.job, asApiError(reason)) });
@@ -89,6 +93,7 @@ export class JobFeed {
       void this.load();
       return;
     }
+    this._states += 1;
     this._set({ job: arrived(job, Date.now()) });
     if (job.ended_at) {
       this._wholeSoon ??= setTimeout(() => void this.load(), WHOLE_MS);
@@ -126,6 +131,7 @@ export class JobFeed {
   private readonly _changed = new Signal<this, JobView>(this);
   private _view: JobView = { job: EMPTY, points: [], rank: 0, log: '' };
   private _rank: number | null = null;
+  private _states = 0; // how many were told
   private _offset = -KEPT_LOG; // counted from the end
   private _pointsSoon: ReturnType<typeof setTimeout> | undefined;
   private _logSoon: ReturnType<typeof setTimeout> | undefined;

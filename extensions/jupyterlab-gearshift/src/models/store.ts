@@ -74,7 +74,7 @@ export class Store {
     return this._state.operations.value?.find(op => op.state === 'running') ?? null;
   }
 
-  /** Fetch a part; one request at a time, and what was asked meanwhile is fetched once more. */
+  /** Fetch a part; one request at a time. What was asked or told meanwhile is newer than the answer: once more. */
   async load<P extends Part>(part: P): Promise<void> {
     if (this._busy.has(part)) {
       this._again.add(part);
@@ -84,14 +84,17 @@ export class Store {
     this._set(part, waiting(this._state[part] as Loaded<Parts[P]>, this._now()));
     try {
       const value = await this._loads[part]();
-      this._set(part, arrived(value, this._now()));
+      if (!this._told.has(part)) {
+        this._set(part, arrived(value, this._now()));
+      }
       this._wanted.add(part);
     } catch (reason) {
       this._refuse(part, asApiError(reason));
     } finally {
       this._busy.delete(part);
     }
-    if (this._again.delete(part)) {
+    if (this._told.delete(part) || this._again.has(part)) {
+      this._again.delete(part);
       await this.load(part);
     }
   }
@@ -130,7 +133,7 @@ export class Store {
     }
     const others = held.filter(op => op.id !== operation.id);
     const newestFirst = [operation, ...others].sort((a, b) => b.created_at.localeCompare(a.created_at));
-    this._set('operations', arrived(newestFirst, this._now()));
+    this._tell('operations', newestFirst);
   }
 
   dispose(): void {
@@ -146,19 +149,19 @@ export class Store {
     if (kind.startsWith('operation.') && Array.isArray(told['steps'])) {
       this.operation(data as Operation);
     } else if (kind === 'workspace.state' && `${String(told['owner'])}/${String(told['name'])}` === this._client.workspace) {
-      this._set('machine', arrived(data as Workspace, this._now()));
+      this._tell('machine', data as Workspace);
     } else if (kind === 'idle') {
-      this._set('idle', arrived(data as Idle, this._now()));
-    } else if (kind === 'balance' && me.value && typeof told['balance_nano'] === 'number') {
-      this._set('me', arrived({ ...me.value, balance_nano: told['balance_nano'] }, this._now()));
-    } else if (kind === 'inventory' && catalog.value) {
-      this._set('catalog', arrived(stocked(catalog.value, told['machines']), this._now()));
-    } else if (kind === 'job.state' && jobs.value && job) {
-      this._set('jobs', arrived([job, ...jobs.value.filter(other => other.id !== job.id)], this._now()));
+      this._tell('idle', data as Idle);
+    } else if (kind === 'balance' && typeof told['balance_nano'] === 'number') {
+      this._tell('me', me.value && { ...me.value, balance_nano: told['balance_nano'] });
+    } else if (kind === 'inventory') {
+      this._tell('catalog', catalog.value && stocked(catalog.value, told['machines']));
+    } else if (kind === 'job.state' && job) {
+      this._tell('jobs', jobs.value && [job, ...jobs.value.filter(other => other.id !== job.id)]);
     } else if (kind === 'job.metrics' && jobs.value) {
       const metrics_last = told['metrics_last'] as Job['metrics_last'];
       const heard = jobs.value.map(one => (one.id === told['job'] ? { ...one, metrics_last } : one));
-      this._set('jobs', arrived(heard, this._now()));
+      this._set('jobs', arrived(heard, this._now())); // the next figures put an older answer right
     }
   }
 
@@ -178,6 +181,16 @@ export class Store {
     }
   }
 
+  /** A word that came by an event or with an answer to somebody's press: an answer on its way here is older. */
+  private _tell<P extends Part>(part: P, value: Parts[P] | null): void {
+    if (this._busy.has(part)) {
+      this._told.add(part);
+    }
+    if (value !== null) {
+      this._set(part, arrived<Parts[P]>(value, this._now()));
+    }
+  }
+
   private _set<P extends Part>(part: P, value: Loaded<Parts[P]>): void {
     if (this._state[part] !== value) {
       this._state = { ...this._state, [part]: value };
@@ -189,6 +202,7 @@ export class Store {
   private readonly _changed = new Signal<this, State>(this);
   private readonly _busy = new Set<Part>();
   private readonly _again = new Set<Part>();
+  private readonly _told = new Set<Part>();
   private readonly _wanted = new Set<Part>(['machine', 'operations', 'me']);
   private readonly _soon = new Set<Part>();
   private _gather: ReturnType<typeof setTimeout> | undefined;

@@ -105,6 +105,33 @@ test('operations are newest first, of this workspace only, and an ended one does
   assert.equal(held.running, null);
 });
 
+test('what an event tells is not undone by an older answer that comes after it', async () => {
+  const answers = ['cancelling', 'cancelled'];
+  const held = store({ 'api/jobs': () => [{ id: 'j', spec: {}, state: answers.shift() }] });
+  const seen: unknown[] = [];
+  held.changed.connect((_, state) => seen.push(state.jobs.value?.[0]?.state));
+  const loading = held.load('jobs');
+  held.apply({ id: '1', kind: 'job.state', data: { id: 'j', spec: {}, state: 'cancelled' } });
+  await loading;
+  assert.equal(held.state.jobs.value?.[0]?.state, 'cancelled');
+  assert.ok(!seen.includes('cancelling'));
+  assert.deepEqual(answers, []);
+  held.dispose();
+});
+
+test('a switch that has ended does not run again by an older list of operations', async () => {
+  const answers = [operation('op', 'running'), operation('op', 'done')];
+  const held = store({ 'api/operations': () => [answers.shift()] });
+  held.operation(operation('op', 'running'));
+  const loading = held.load('operations');
+  held.apply({ id: '1', kind: 'operation.done', data: operation('op', 'done') });
+  const ran: boolean[] = [];
+  held.changed.connect(() => ran.push(held.running !== null));
+  await loading;
+  assert.ok(!ran.includes(true));
+  held.dispose();
+});
+
 test('what an event carries is shown at once', async () => {
   const held = store({ 'api/me': () => ME, 'api/catalog': () => ({ machines: [{ id: 'm', free: 1, total: 2 }] }) });
   await held.loadAll(['me', 'catalog']);
