@@ -105,6 +105,7 @@ async def test_attaching_takes_effect_at_the_next_start_and_is_seen_there(
     answer = await attach_disk(alice, "team")
     assert answer.json() == {"disk": disk["id"], "mode": "rw", "takes_effect": "next_start"}
     assert await attach_disk(alice, "team") is not None  # again: the same
+    assert (await alice.get("/disks/team")).json()["attached_to"] == []
     assert not (home / "disks").exists()
     assert control.hub.trees[-1].plan.mounts == ()
     await alice.stop()
@@ -114,6 +115,8 @@ async def test_attaching_takes_effect_at_the_next_start_and_is_seen_there(
     assert mounts == [{"source": folder, "target": folder, "read_only": False}]
     assert (home / "disks" / "team").readlink() == Path(folder)
     assert (await alice.get("/disks/team")).json()["attached_to"] == ["alice/work"]
+    await alice.stop()
+    assert (await alice.get("/disks/team")).json()["attached_to"] == []
 
 
 async def test_a_read_only_member_gets_it_read_only_and_not_more(

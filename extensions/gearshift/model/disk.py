@@ -20,7 +20,8 @@ class Member(Record):
 
 
 class Disk(Record):
-    """A disk as one person sees it: `mode_for_me` is None for an admin who is no member; `used_bytes` may be unknown."""
+    """A disk as one person sees it: `mode_for_me` is None for an admin who is no member; `used_bytes` may be unknown;
+    `attached_to` names the workspaces of this person whose processes have it at this moment."""
 
     id: str
     name: str

@@ -4,13 +4,13 @@ import type { DatasetStatus, Disk, Job } from '../api/records.js';
 import { Commands } from '../tokens.js';
 import type { RowAction } from './rowmenu.js';
 
-export function diskActions(disk: Disk, workspace: string): RowAction[] {
+/** `wanted`: the workspace is to have it, now or from its next start. */
+export function diskActions(disk: Disk, workspace: string, wanted: boolean): RowAction[] {
   const args = { disk: disk.id };
-  const held = disk.attached_to.includes(workspace);
   return [
     { command: Commands.disks, args },
     ...(disk.owner === workspace.split('/')[0] ? [{ command: Commands.shareDisk, args }] : []),
-    held
+    wanted
       ? { command: Commands.detachDisk, args }
       : { command: Commands.attachDisk, args: { ...args, mode: disk.mode_for_me ?? 'ro' } }
   ];

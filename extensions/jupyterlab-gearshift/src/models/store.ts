@@ -31,7 +31,7 @@ export type State = { readonly [P in Part]: Loaded<Parts[P]> } & { readonly cont
 /** Which parts an event makes old. `operation.*` and `job.*` carry their record and are applied as they come. */
 const TOUCHED: ReadonlyArray<[RegExp, Part[]]> = [
   [/^workspace\./, ['me']],
-  [/^operation\.(done|failed)/, ['machine', 'operations', 'me', 'costs', 'catalog', 'idle']],
+  [/^operation\.(done|failed)/, ['machine', 'operations', 'me', 'costs', 'catalog', 'idle', 'disks']],
   [/^inventory/, ['catalog']],
   [/^disk\./, ['disks']],
   [/^dataset\./, ['datasets']],

@@ -116,7 +116,7 @@ def shown(session: Session, row: DiskRow, user: str) -> Disk:
         members=tuple(Member(user=who, mode=what) for who, what in members(session, row.id).items()),
         mode_for_me=mode,
         path_hint=f"~/disks/{name}" if name else None,
-        attached_to=tuple(found.id for found in wanting(session, row) if found.owner == user),
+        attached_to=tuple(found.id for found in holders(session, row.id) if found.owner == user),
         created_at=row.created_at,
     )
 

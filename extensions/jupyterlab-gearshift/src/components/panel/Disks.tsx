@@ -47,6 +47,11 @@ export function useAttachedDisks(): Disk[] {
   }, [disks, held]);
 }
 
+/** Whether the workspace has this disk from its next start on, whatever it has now. */
+export function useWanted(disk: Disk): boolean {
+  return useStore(state => state.machine.value?.spec.disks.some(({ disk: key }) => [disk.id, disk.name].includes(key)) ?? false);
+}
+
 function DiskRow({ disk }: { disk: Disk }): React.ReactElement {
   const { client, commands, words } = useGearshift();
   const run = useRun();
@@ -60,7 +65,7 @@ function DiskRow({ disk }: { disk: Disk }): React.ReactElement {
         data-roving={disk.name}
         tabIndex={-1}
         onClick={() => run(Commands.disks, { disk: disk.id })}
-        onContextMenu={rowMenuHandler(commands, diskActions(disk, client.workspace))}
+        onContextMenu={rowMenuHandler(commands, diskActions(disk, client.workspace, useWanted(disk)))}
       >
         <Icon name="disk" />
         <Name>{disk.name}</Name>

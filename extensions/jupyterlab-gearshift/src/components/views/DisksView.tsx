@@ -6,7 +6,8 @@ import type { Disk } from '../../api/records.js';
 import { Icon } from '../../icons.js';
 import { Commands } from '../../tokens.js';
 import { diskActions } from '../actions.js';
-import { useClosedOffline, useFormat, useGearshift, usePart, useRun, useStore } from '../context.js';
+import { useWanted } from '../panel/Disks.js';
+import { useClosedOffline, useFormat, useGearshift, usePart, useRun } from '../context.js';
 import { Bar, Button, Fetched, IconButton, Name, StateWord } from '../parts.js';
 import { useRoving } from '../roving.js';
 import { openRowMenu, rowMenuHandler } from '../rowmenu.js';
@@ -84,7 +85,7 @@ function DiskTable(props: { disks: Disk[]; chosen: string | null; choose: (id: s
 function DiskRow({ disk, on, choose }: { disk: Disk; on: boolean; choose: () => void }): React.ReactElement {
   const { client, commands, words } = useGearshift();
   const format = useFormat();
-  const actions = diskActions(disk, client.workspace);
+  const actions = diskActions(disk, client.workspace, useWanted(disk));
   const percent = disk.used_bytes === null ? null : (disk.used_bytes / (disk.quota_bytes || 1)) * 100;
   const full = percent !== null && percent >= WARN_PERCENT;
   const yours = disk.owner === client.workspace.split('/')[0];
@@ -125,9 +126,7 @@ function DiskRow({ disk, on, choose }: { disk: Disk; on: boolean; choose: () => 
 function Mounted({ disk }: { disk: Disk }): React.ReactElement {
   const { client, words } = useGearshift();
   const run = useRun();
-  const wanted = useStore(
-    state => state.machine.value?.spec.disks.some(mount => mount.disk === disk.id || mount.disk === disk.name) ?? false
-  );
+  const wanted = useWanted(disk);
   const held = disk.attached_to.includes(client.workspace);
   if (disk.name === 'home') {
     return <code>~</code>;
