@@ -203,3 +203,36 @@ async def test_each_machine_says_what_a_switch_to_it_takes_and_whether_the_kerne
         assert (await nobody.get("/api/v1/workspaces/alice/work/switch-times")).status_code == 401
     await alice.stop()
     assert (await alice.get("/workspaces/alice/work/switch-times")).status_code == 409
+
+
+async def test_a_plan_that_does_not_fit_is_refused_with_the_figure_until_enough_is_left_out(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.running[0].variables |= {"big": range(2 * GB), "small": 1}
+    control.servers.memory = {"ram_bytes": 3 * GB, "device_bytes": 0}
+    refused = await alice.confirm(await alice.plan("switch", workspace="alice/work", machine="sim-1"))
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["field"]) == (409, "too_small", "machine")
+    assert (error["facts"]["need_bytes"], error["facts"]["have_bytes"]) == (3 * GB, 2 << 30)
+    assert "3 GB" in error["message"] and "3 GB" in error["message_zh"]
+    workspace = await alice.workspace()
+    assert (workspace["state"], workspace["spec"]["machine"]) == ("ready", "cpu-small")
+    shown = await figures(alice, leave_out=["big"])
+    assert shown["fits"] == {
+        "memory": {"used_bytes": GB, "has_bytes": 2 << 30},
+        "chips": {"used_bytes": 0, "has_bytes": 16 << 30},
+        "ok": True,
+    }
+    assert (await alice.switch("sim-1", leave_out=["big"]))["state"] == "done"
+
+
+async def test_what_grew_between_the_plan_and_the_press_is_refused_too(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    plan = await alice.plan("switch", workspace="alice/work", machine="sim-1")
+    control.servers.memory = {"ram_bytes": GB, "device_bytes": 17 << 30}
+    error = (await alice.confirm(plan)).json()["error"]
+    assert (error["code"], error["facts"]["what"]) == ("too_small", "GPU memory")
+    assert (error["facts"]["need_bytes"], error["facts"]["have_bytes"]) == (17 << 30, 16 << 30)

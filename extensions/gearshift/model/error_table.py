@@ -207,6 +207,13 @@ _OPERATIONS = {
         "Free some memory or choose a larger machine.",
         "{machine_zh} 太小：已使用 {in_use} 内存，而它只有 {limit}。没有任何改动。请释放内存或选择更大的机器。",
     ),
+    "too_small": ErrorKind(
+        409,
+        "{machine} is too small: what is in use needs {need} of {what}, and it has {have}. Nothing was changed. "
+        "Leave variables out of the plan, free some memory, or choose a larger machine.",
+        "{machine_zh} 太小：正在使用的内容需要 {need} {what_zh}，而它只有 {have}。没有任何改动。"
+        "请在计划中不带走一些变量、释放内存，或选择更大的机器。",
+    ),
     "save_failed": ErrorKind(
         502,
         "Kernel state was not saved: {cause}. Nothing was stopped.",

@@ -10,6 +10,7 @@ from typing import Any
 
 from gearshift.model.errors import fail
 from gearshift.model.machine import Machine
+from gearshift.model.units import format_bytes
 
 from gearshift_hub.control.services.timings import Burden, number
 
@@ -19,7 +20,7 @@ SUGGESTED = "suggested"
 STOPPED_MIDWAY = frozenset({"generator", "coroutine", "frame"})
 """Reasons of what a cell can make anew, but never where it stood."""
 
-Names = dict[str, list[str]] | list[str]
+Names = dict[str, list[str]] | Sequence[str]
 """Names by kernel, or names for every kernel."""
 
 
@@ -60,7 +61,7 @@ def judge(kernels: Sequence[Mapping[str, Any]]) -> None:
             one["suggested"] = not _moves(one) and made and not one.get("caution")
 
 
-def of_kernel(chosen: Names, kernel: Mapping[str, Any]) -> list[str]:
+def of_kernel(chosen: Names, kernel: Mapping[str, Any]) -> Sequence[str]:
     return chosen.get(str(kernel["kernel_id"]), []) if isinstance(chosen, dict) else chosen
 
 
@@ -78,21 +79,47 @@ def carried(said: Mapping[str, Any], left: Names, again: Mapping[str, list[str]]
     )
 
 
-def fits(said: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
-    """What the kernels use now against what the machine has; unknown is null. Without a chip there, what lies on chips
-    here comes to lie in memory."""
+def fits(said: Mapping[str, Any], machine: Machine, left: Names = ()) -> dict[str, Any]:
+    """What the kernels use now, but for what is left behind, against what the machine has; unknown is null. Without a
+    chip there, what lies on chips here comes to lie in memory."""
     told = said.get("memory")
     memory: Mapping[str, Any] = told if isinstance(told, dict) else {}
-    used, on_chips = memory.get("ram_bytes"), int(number(memory.get("device_bytes")))
+    stays = [one for kernel in said.get("kernels", ()) for one in _left_behind(kernel, left)]
+    on_chips = _without(memory.get("device_bytes"), [one for one in stays if one.get("device")])
+    used = memory.get("ram_bytes")
+    if used is not None:
+        used = _without(used, [one for one in stays if not one.get("device")])
     chip = machine.chip
     if chip is None and used is not None:
-        used = int(number(used)) + on_chips
+        used += on_chips
     has = chip.count * chip.memory_bytes * chip.share_milli // 1000 if chip else None
     return {
         "memory": {"used_bytes": used, "has_bytes": machine.memory_bytes},
         "chips": {"used_bytes": on_chips, "has_bytes": has} if has is not None else None,
         "ok": number(used) <= machine.memory_bytes and (has is None or on_chips <= has),
     }
+
+
+def check_fits(machine: Machine, fit: Mapping[str, Any]) -> None:
+    """Raises `too_small` with the figure: a machine that is too small would end the kernels that it is given."""
+    if fit["ok"]:
+        return
+    memory, chips = fit["memory"], fit["chips"]
+    is_memory = number(memory["used_bytes"]) > memory["has_bytes"]
+    lacks = memory if is_memory else chips
+    raise fail(
+        "too_small",
+        field="machine",
+        value=machine.id,
+        machine=machine.title.en,
+        machine_zh=machine.title.zh,
+        what="memory" if is_memory else "GPU memory",
+        what_zh="内存" if is_memory else "显存",
+        need=format_bytes(lacks["used_bytes"]),
+        need_bytes=lacks["used_bytes"],
+        have=format_bytes(lacks["has_bytes"]),
+        have_bytes=lacks["has_bytes"],
+    )
 
 
 def variables(kernel: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,6 +134,15 @@ def _moves(one: Mapping[str, Any]) -> bool:
 def _moving(kernel: Mapping[str, Any], left: Names) -> Iterator[dict[str, Any]]:
     out = of_kernel(left, kernel)
     return (one for one in variables(kernel) if one.get("verdict") == "copy" and one.get("name") not in out)
+
+
+def _left_behind(kernel: Mapping[str, Any], left: Names) -> Iterator[dict[str, Any]]:
+    out = of_kernel(left, kernel)
+    return (one for one in variables(kernel) if one.get("name") in out)
+
+
+def _without(used: object, stays: Sequence[Mapping[str, Any]]) -> int:
+    return max(0, int(number(used)) - sum(int(number(one.get("bytes"))) for one in stays))
 
 
 def _rerun_s(kernel: Mapping[str, Any], again: Mapping[str, list[str]]) -> float:

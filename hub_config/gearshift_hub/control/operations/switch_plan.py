@@ -95,7 +95,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         "price_per_hour_nano": target.admission.price_per_hour_nano,
         "max_cost_nano": None,
         "availability": target.availability,
-        "fits": None if live else burden.fits(said, _machine(ctx, target.spec)),
+        "fits": None if live else burden.fits(said, _machine(ctx, target.spec), left),
         "rollback": target.rollback,
         "seconds": round(expected.seconds, 1),
         "stages": expected.stages,
@@ -115,6 +115,8 @@ async def perform(ctx: Context, actor: Actor, plan: Plan) -> Operation:
     figures = plan.figures
     owner, name = workspaces.parse_id(figures["workspace"])
     kind = OperationKind.RESIZE if figures["mode"] == "live" else OperationKind.SWITCH
+    if figures["fits"] is not None:
+        burden.check_fits(_machine(ctx, WorkspaceSpec.read(figures["spec"])), figures["fits"])
     params = {
         "spec": figures["spec"],
         "from_machine": figures["from"]["machine"],

@@ -7,7 +7,7 @@ A kind of plan is registered by whoever performs it:
 `propose(ctx, actor, body)` returns the figures and changes nothing. Two figures mean something here:
 `price_per_hour_nano` (0 when free) and `max_cost_nano` (None when open-ended) are held against caps.
 `perform(ctx, actor, plan)` is called once, after the figures were asked for again and found equal; figures named in
-`moving` (seconds, sizes) may differ meanwhile.
+`moving` (seconds, sizes) may differ meanwhile, and are the new ones then.
 """
 
 from __future__ import annotations
@@ -125,8 +125,10 @@ async def confirm(
     kind = _kind(ctx, plan.kind)
     _check_confirmation(ctx, actor, plan, said, pressed)
     _use(ctx, plan)
-    _check_same(plan.figures, await kind.propose(ctx, actor, plan.body), kind)
-    return await kind.perform(ctx, actor, plan.model_copy(update={"max_cost_nano": said.max_cost_nano}))
+    now = await kind.propose(ctx, actor, plan.body)
+    _check_same(plan.figures, now, kind)
+    confirmed = plan.model_copy(update={"figures": now, "max_cost_nano": said.max_cost_nano})
+    return await kind.perform(ctx, actor, confirmed)
 
 
 def _kind(ctx: Context, name: object) -> PlanKind:
