@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from gearshift_hub.control.app import plug
 from gearshift_testing.controls import Browser, Control, Person
-from gearshift_testing.fakes import idle, until
+from gearshift_testing.fakes import idle, refuse, until
 from gearshift_testing.page_forms import Inputs, press, read
 
 WORK = "/workspaces/alice/work"
@@ -67,6 +67,46 @@ async def test_a_start_with_other_choices_keeps_the_choice_of_kernels(
     assert Inputs((await browser.request("GET", "/start?from=work")).text).sent["state"] == ["newest"]
     unknown = await press(browser, f"{WORK}/start", state="op-of-nobody")
     assert (unknown.status_code, "no kept state" in read(unknown)) == (404, True)
+
+
+async def test_a_safe_start_brings_no_kernel_back_and_leaves_own_packages_away(
+    control: Control, alice: Person, browser: Browser
+) -> None:
+    page = await browser.request("GET", "/start?from=work&state=safe")
+    assert "no kept kernels, none of the packages that you installed" in read(page)
+    assert Inputs(page.text).sent["state"] == ["safe"]
+    assert (await press(browser, f"{WORK}/start", state="safe")).status_code == 303
+    await control.settled()
+    assert control.hub.running[-1].variables == {}
+    assert control.hub.running[-1].plan.env["GEARSHIFT_SAFE_START"] == "1"
+    assert len((await alice.get("/workspaces/alice/work/states")).json()) == 1, "what was kept stays kept"
+
+
+async def test_a_workspace_that_did_not_start_offers_a_safe_start_to_its_owner(
+    control: Control, alice: Person, browser: Browser
+) -> None:
+    assert "Safe start" not in read(await browser.request("GET", WORK)), "nothing is in the way"
+    control.hub.faults.at("spawn", refuse("start_failed", exit=3))
+    await press(browser, f"{WORK}/start")
+    await control.settled()
+    failed = await browser.request("GET", WORK)
+    assert "A safe start leaves away what may be in the way" in read(failed)
+    assert "safe" in Inputs(failed.text).sent["state"]
+    assert "安全启动会略过" in read(await browser.request("GET", f"{WORK}?lang=zh"))
+    await press(browser, f"{WORK}/start", state="safe")
+    await control.settled()
+    assert (await alice.workspace())["state"] == "ready"
+
+
+async def test_a_workspace_of_which_nothing_is_kept_starts_as_usual_or_safe(
+    control: Control, alice: Person, browser: Browser
+) -> None:
+    await alice.start("bare")
+    await alice.stop("bare")
+    page = await browser.request("GET", "/start?from=bare")
+    assert "nothing is kept of its kernels" in read(page)
+    assert "Start fresh" not in read(page)
+    assert Inputs(page.text).sent["state"] == ["newest"]
 
 
 async def test_bringing_back_is_a_step_only_where_something_was_kept(

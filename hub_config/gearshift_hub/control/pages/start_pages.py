@@ -93,8 +93,7 @@ async def begin(request: Request, actor: Actor, choice: Choice) -> Response:
             spec = choice.spec(ctx, session, actor.name)
             disk_care.check_room(session, actor.name, list(choice.disks))
         body = {"kind": "start", "name": choice.name, "spec": spec.model_dump(mode="json")}
-        body |= {"state": choice.state} if choice.state else {}
-        plan = await plans.issue(ctx, actor, body)
+        plan = await plans.issue(ctx, actor, {**body, **choice.kernels})
         await plans.confirm(ctx, actor, plan.id, Confirmation(press=True), pressed=True)
     except GearshiftError as error:
         if error.code in IN_FORM:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, QueryParams
 
 from gearshift_hub.control.context import Context
+from gearshift_hub.control.operations.bringing_back import FRESH
 from gearshift_hub.control.pages import workspace_view
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.services import datasets, disk_care, disk_records, leases, ledger, workspaces
@@ -34,6 +35,8 @@ RUNTIMES = {
     Runtime.XLA: "XLA",
 }
 BASE_NAME = "workspace"
+SAFE = "safe"
+"""The choice of kernels that brings none back, and leaves away what the person installed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Choice:
     editing: str | None = None
     """The workspace that is started anew with these choices; None for a new one."""
     state: str = ""
-    """Which kept kernel state comes back; nothing said means the newest."""
+    """Which kept kernel state comes back; nothing said means the newest, `SAFE` none and no package of theirs."""
 
     def over(self, other: Choice) -> Choice:
         """These choices, and the other's where none was made."""
@@ -65,6 +68,13 @@ class Choice:
         editing += [("state", self.state)] if self.state else []
         many = [("disk", disk) for disk in self.disks] + [("dataset", name) for name in self.datasets]
         return [*fixed, *editing, *many]
+
+    @property
+    def kernels(self) -> dict[str, Any]:
+        """As the plan of a start asks for them."""
+        if self.state == SAFE:
+            return {"state": FRESH, "safe": True}
+        return {"state": self.state} if self.state else {}
 
     def spec(self, ctx: Context, session: Session, user: str) -> WorkspaceSpec:
         """The spec it stands for; raises `unknown_disk` for a disk that is not the person's."""

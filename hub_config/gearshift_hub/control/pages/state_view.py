@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations import journal
-from gearshift_hub.control.operations.bringing_back import FRESH, NEWEST
+from gearshift_hub.control.operations.bringing_back import FRESH
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.services import states
 
@@ -30,8 +30,6 @@ def offered(ctx: Context, session: Session, owner: str, name: str, v: Voice) -> 
     return {
         "with": with_them,
         "as_it_was": v.say("kept.as_it_was", name=name, with_them=with_them),
-        "keep": NEWEST,
-        "fresh": FRESH,
         "iso": v.iso(row.taken_at),
     }
 
