@@ -167,6 +167,11 @@ class Client:
         found: list[dict[str, Any]] = self._call("GET", f"workspaces/{_path(workspace)}/switch-times")
         return found
 
+    def cost(self, workspace: str, start: str, end: str | None = None) -> dict[str, Any]:
+        """What it cost from `start` to `end` or now, by machine."""
+        params = _given(**{"from": start, "to": end})
+        return self._object("GET", f"workspaces/{_path(workspace)}/cost", params=params)
+
     def idle(self, workspace: str) -> dict[str, Any]:
         """What it is busy with, and what happens when nobody uses it."""
         return self._object("GET", f"workspaces/{_path(workspace)}/idle")

@@ -122,6 +122,7 @@ API = (
     Row("DELETE /workspaces/{owner}/{name}/idle", None,         NO,  CSRF, MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/idle/keep", {},        NO,  CSRF, MAY, MAY, 200, 200),
     Row("PUT /workspaces/{owner}/{name}/idle/end", {"action": "keep"}, NO, CSRF, MAY, MAY, 200, 200),
+    Row("GET /workspaces/{owner}/{name}/cost", None,            NO,  200,  MAY, MAY, 200, 200, "?from=2026-01-01T00:00:00Z"),
     Row("GET /workspaces/{owner}/{name}/switch-times", None,    NO,  200,  MAY, MAY, 200, 200),
     Row("GET /states", None,                                    NO,  200,  200, 200, 200, 200),
     Row("GET /workspaces/{owner}/{name}/states", None,          NO,  200,  MAY, MAY, 200, 200),

@@ -14,6 +14,7 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ("GET", "workspaces"),
     ("GET", "workspaces/*/*"),
     ("GET", "workspaces/*/*/switch-times"),
+    ("GET", "workspaces/*/*/cost"),
     ("GET", "workspaces/*/*/idle"),
     ("PUT", "workspaces/*/*/idle"),
     ("DELETE", "workspaces/*/*/idle"),

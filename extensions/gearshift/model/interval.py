@@ -62,14 +62,12 @@ def cost_between(interval: Interval, start: datetime, end: datetime) -> int:
 
 def spent(intervals: Iterable[Interval], start: datetime, end: datetime, now: datetime) -> int:
     """What all of these cost within [start, end), open ones up to now."""
-    return sum(cost_between(i, *span) for i in intervals if (span := _within(i, start, end, now)))
+    return sum(cost_between(i, *span) for i in intervals if (span := within(i, start, end, now)))
 
 
 def device_us(intervals: Iterable[Interval], start: datetime, end: datetime, now: datetime) -> int:
     """Device-microseconds held within [start, end), in thousandths of a device: device-hours without rounding."""
-    return sum(
-        i.device_milli * duration_us(*span) for i in intervals if (span := _within(i, start, end, now))
-    )
+    return sum(i.device_milli * duration_us(*span) for i in intervals if (span := within(i, start, end, now)))
 
 
 def overlaps(intervals: Iterable[Interval]) -> list[tuple[Interval, Interval]]:
@@ -97,9 +95,10 @@ def cut(start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
     return pieces
 
 
-def _within(
+def within(
     interval: Interval, start: datetime, end: datetime, now: datetime
 ) -> tuple[datetime, datetime] | None:
+    """The part of [start, end) in which it was held, up to now."""
     first, last = max(start, interval.opened_at), min(end, interval.end(now))
     return (first, last) if first < last else None
 

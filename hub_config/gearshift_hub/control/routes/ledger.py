@@ -11,7 +11,8 @@ from gearshift.model.record import Instant, Record
 
 from gearshift_hub.control.auth import Actor, context, may
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.services import ledger
+from gearshift_hub.control.services import ledger, span_cost
+from gearshift_hub.control.services.span_cost import SpanCost
 
 router = APIRouter(tags=["ledger"])
 
@@ -58,7 +59,7 @@ async def get_ledger(
     actor.check_owner(whose)
     with ctx.db.transaction() as session:
         return Ledger(
-            entries=ledger.entries(session, whose, _zoned("from", start), _zoned("to", end), limit),
+            entries=ledger.entries(session, whose, _given("from", start), _given("to", end), limit),
             balance_nano=ledger.balance(session, whose, ctx.clock.now()),
             rate_per_hour_nano=ledger.rate(session, whose),
         )
@@ -82,6 +83,20 @@ async def costs_today(actor: Actor = Depends(may.read), ctx: Context = Depends(c
         )
 
 
+@router.get("/workspaces/{owner}/{name}/cost")
+async def get_cost(
+    owner: str,
+    name: str,
+    start: datetime = Query(alias="from"),
+    end: datetime | None = Query(None, alias="to"),
+    actor: Actor = Depends(may.read),
+    ctx: Context = Depends(context),
+) -> SpanCost:
+    """What a workspace cost within a span of time, by machine: of a cell that ran, say."""
+    actor.check_owner(owner)
+    return span_cost.of_workspace(ctx, owner, name, _zoned("from", start), _given("to", end))
+
+
 def integrity(ctx: Context, *, with_faults: bool) -> Integrity:
     """The audit of the whole ledger."""
     with ctx.db.transaction() as session:
@@ -101,9 +116,11 @@ def _fault(seq: int | None, text: str) -> str:
     return text if seq is None else f"line {seq}: {text}"
 
 
-def _zoned(field: str, instant: datetime | None) -> datetime | None:
-    if instant is None:
-        return None
+def _given(field: str, instant: datetime | None) -> datetime | None:
+    return None if instant is None else _zoned(field, instant)
+
+
+def _zoned(field: str, instant: datetime) -> datetime:
     if instant.tzinfo is None:
         raise fail("bad_request", field=field, value=str(instant), problem="a time needs a zone")
     try:

@@ -25,7 +25,7 @@ from gearshift.model.ledger import (
 )
 from gearshift.model.machine import Machine
 from gearshift.model.record import Instant, Record
-from sqlalchemy import func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
@@ -138,17 +138,23 @@ def open_of(session: Session, subject: str) -> Interval | None:
 
 def intervals(session: Session, owner: str | None = None, since: datetime | None = None) -> list[Interval]:
     """Those of one owner (or all), without those that ended before `since`."""
-    query = select(IntervalRow).order_by(IntervalRow.opened_at, IntervalRow.id)
+    query = _since(since).order_by(IntervalRow.opened_at, IntervalRow.id)
     if owner is not None:
         query = query.where(IntervalRow.owner == owner)
-    if since is not None:
-        query = query.where(or_(IntervalRow.closed_at.is_(None), IntervalRow.closed_at > since))
     return [_interval(row) for row in session.scalars(query)]
 
 
-def intervals_of(session: Session, subject: str) -> list[Interval]:
-    query = select(IntervalRow).where(IntervalRow.subject == subject).order_by(IntervalRow.opened_at)
+def intervals_of(session: Session, subject: str, since: datetime | None = None) -> list[Interval]:
+    """The same of one subject."""
+    query = _since(since).where(IntervalRow.subject == subject).order_by(IntervalRow.opened_at)
     return [_interval(row) for row in session.scalars(query)]
+
+
+def _since(since: datetime | None) -> Select[IntervalRow]:
+    query = select(IntervalRow)
+    if since is None:
+        return query
+    return query.where(or_(IntervalRow.closed_at.is_(None), IntervalRow.closed_at > since))
 
 
 def entries(
