@@ -32,6 +32,7 @@ SHIPPED = (
     "extensions",
     "hub_config",
     "datasets",
+    "images",
     "notebooks",
 )
 NOT_SOURCE = {

@@ -125,6 +125,11 @@ class Home:
         return self.root / "kernels"
 
     @property
+    def images(self) -> Path:
+        """Environments of images, and the cache that they share; made when the first image is."""
+        return self.root / "images"
+
+    @property
     def runtime(self) -> Path:
         """A short path for kernel sockets, whose names must stay under 107 characters (facts-box 2)."""
         name = f"gearshift-{self.id}"

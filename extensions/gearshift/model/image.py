@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
 
+from pydantic import Field
+
+from gearshift.model.machine import Chip
 from gearshift.model.record import Record, Text
+
+OWN = "env"
+"""The digest of Gearshift's own environment."""
 
 
 class Runtime(StrEnum):
@@ -22,7 +30,7 @@ VENDOR_RUNTIME = {"nvidia": Runtime.CUDA, "amd": Runtime.ROCM, "huawei": Runtime
 
 
 class Image(Record):
-    """An image of the catalog; the digest `env` is computed from the lock of our own environment."""
+    """An image of the deployment. The digest `env` stands for Gearshift's own environment, which the first image is."""
 
     id: str
     title: Text
@@ -30,4 +38,47 @@ class Image(Record):
     runtime: Runtime
     python: str
     packages: tuple[str, ...] = ()
-    digest: str = "env"
+    digest: str = OWN
+    """What the deployment lets in."""
+    catalog: str = ""
+    """The declaration it comes from; empty for Gearshift's own environment."""
+    locked: str = ""
+    """The digest of the lock that is there; empty where the image is only declared."""
+    versions: Mapping[str, str] = Field(default_factory=dict)
+    chips: tuple[str, ...] = ()
+    minimum_driver: str = ""
+    licence: str = ""
+    prebuilt: tuple[str, ...] = ()
+    size_bytes: int | None = None
+    deprecated: str | None = None
+    needs: Text | None = None
+    """What a box would have to have, where it is only declared."""
+
+    @property
+    def is_own(self) -> bool:
+        """It is the environment that Gearshift itself runs in."""
+        return not self.catalog
+
+    @property
+    def is_only_declared(self) -> bool:
+        return bool(self.catalog) and not self.locked
+
+    @property
+    def has_moved(self) -> bool:
+        """The deployment lets in another digest than the one that is there."""
+        return bool(self.catalog) and self.digest != self.locked
+
+    def runs_on(self, chip: Chip | None, simulated: bool) -> bool:
+        """Whether a machine with this chip has what the image was built for."""
+        if self.runtime is Runtime.CPU:
+            return True
+        return chip is not None and not simulated and VENDOR_RUNTIME.get(chip.vendor) is self.runtime
+
+
+def older(driver: str, least: str) -> bool:
+    """Whether a driver's version lies before another, compared number by number."""
+    return _numbers(driver) < _numbers(least)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))

@@ -6,11 +6,16 @@ from pathlib import Path
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parents[2]
-_IN_REPOSITORY = {"cards": "datasets/cards", "models": "datasets/models", "notebooks": "notebooks"}
+_IN_REPOSITORY = {
+    "cards": "datasets/cards",
+    "images": "images",
+    "models": "datasets/models",
+    "notebooks": "notebooks",
+}
 
 
 def path(name: str) -> Path:
-    """`gearshift.toml`, `jupyterhub_config.py`, `deployments/NAME.toml`, `cards`, `models`, `notebooks`."""
+    """`gearshift.toml`, `jupyterhub_config.py`, `deployments/NAME.toml`, `cards`, `models`, `notebooks`, `images`."""
     installed = _HERE / name
     if installed.exists():
         return installed

@@ -1,0 +1,192 @@
+"""Environments on this box: made from a lock, shared by all who use the image, known again by what is in them.
+
+images/envs/<digest>-py3.11/   one environment for each lock; its manifest is written last, so a half-made one is none
+images/cache/                  uv's; the environments are hard links into it
+images/logs/                   what a build says as it goes
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gearshift_hub.images import installer, locks
+from gearshift_hub.images.catalog import Variant
+from gearshift_hub.images.locking import pins
+from gearshift_hub.paths import Home
+
+MANIFEST = "gearshift-image.json"
+DIST_INFO = re.compile(r"^(.+?)-([^-]+)\.dist-info$")
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A finished one."""
+
+    prefix: Path
+    image: str
+    digest: str
+    python: str
+    packages: Mapping[str, str]
+    seconds: float
+    size_bytes: int
+
+    @property
+    def interpreter(self) -> Path:
+        return self.prefix / "bin/python"
+
+
+class ChangedError(Exception):
+    """Its packages are no longer those that it was built with."""
+
+    def __init__(self, built: str, found: str, names: list[str]) -> None:
+        super().__init__(f"{', '.join(names)} changed")
+        self.built, self.found, self.names = built, found, names
+
+
+class Environments:
+    """All of one deployment."""
+
+    def __init__(self, home: Home) -> None:
+        self.root = home.images
+        self.cache = self.root / "cache"
+
+    def folder(self, digest: str) -> Path:
+        return self.root / "envs" / f"{digest.removeprefix('sha256:')[:16]}-py{python_version()}"
+
+    def find(self, digest: str) -> Environment | None:
+        """None while it is not there, or not whole."""
+        folder = self.folder(digest)
+        try:
+            said = json.loads((folder / MANIFEST).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return Environment(prefix=folder, **said) if said.get("digest") == digest else None
+
+    def check(self, environment: Environment) -> None:
+        """Raise ChangedError unless what is installed is what was built; takes about a millisecond."""
+        found = installed(environment.prefix)
+        if found != environment.packages:
+            names = sorted({name for name, _ in set(found.items()) ^ set(environment.packages.items())})
+            raise ChangedError(fingerprint(environment.packages), fingerprint(found), names)
+
+    def log(self, name: str) -> Path:
+        return self.root / "logs" / f"{name}.log"
+
+    def build(self, variant: Variant, say: Say) -> Environment:
+        """The environment, made unless it is there; two builders of one image are one after the other."""
+        with self._alone(variant.digest):
+            there = self.find(variant.digest)
+            return there or self._make(variant, say)
+
+    def remove(self, digest: str) -> None:
+        shutil.rmtree(self.folder(digest), ignore_errors=True)
+
+    def _make(self, variant: Variant, say: Say) -> Environment:
+        began, folder = time.monotonic(), self.folder(variant.digest)
+        shutil.rmtree(folder, ignore_errors=True)
+        say(f"making an environment with Python {python_version()}")
+        installer.run(["venv", "--quiet", "--python", installer.base_python(), str(folder)], self.cache)
+        say(f"installing {len(locks.packages(variant.lock))} packages")
+        self._sync(variant, folder)
+        if variant.torch:
+            say(f"installing {variant.torch}")
+            self._torch(variant, variant.torch, folder)
+        say("preparing its kernel")
+        _let_kernel_find_it(folder)
+        _time_cells(folder)
+        made = Environment(
+            prefix=folder,
+            image=variant.name,
+            digest=variant.digest,
+            python=python_version(),
+            packages=installed(folder),
+            seconds=round(time.monotonic() - began, 2),
+            size_bytes=_size(folder),
+        )
+        _publish(folder / MANIFEST, {name: value for name, value in asdict(made).items() if name != "prefix"})
+        return made
+
+    def _sync(self, variant: Variant, folder: Path) -> None:
+        words = [
+            "pip",
+            "sync",
+            "--quiet",
+            "--require-hashes",
+            "--link-mode",
+            "hardlink",
+            "--compile-bytecode",
+        ]
+        installer.run([*words, "--python", str(folder / "bin/python"), str(variant.lock)], self.cache)
+
+    def _torch(self, variant: Variant, torch: str, folder: Path) -> None:
+        """The site's build, and whatever that build brings along beyond the lock."""
+        with tempfile.TemporaryDirectory() as aside:
+            limits = pins(variant.lock, Path(aside) / "pins.txt")
+            words = ["pip", "install", "--quiet", "--link-mode", "hardlink", "--compile-bytecode"]
+            words += ["--constraint", str(limits), "--python", str(folder / "bin/python"), torch]
+            installer.run(words, self.cache)
+
+    @contextmanager
+    def _alone(self, digest: str) -> Iterator[None]:
+        folder = self.folder(digest)
+        for place in (self.root, folder.parent):
+            place.mkdir(mode=0o755, exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def python_version() -> str:
+    """Of the environments made here."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def installed(prefix: Path) -> dict[str, str]:
+    """Package -> version, from the names in its site-packages."""
+    site = prefix / f"lib/python{python_version()}/site-packages"
+    found = (DIST_INFO.match(entry.name) for entry in os.scandir(site))
+    return {re.sub(r"[-_.]+", "-", one[1]).lower(): one[2] for one in sorted(filter(None, found), key=str)}
+
+
+def fingerprint(packages: Mapping[str, str]) -> str:
+    """Of a set of packages, short enough to be compared by eye."""
+    return locks.digest_of("".join(f"{name}=={packages[name]}\n" for name in sorted(packages)))
+
+
+def _let_kernel_find_it(folder: Path) -> None:
+    """The kernel's own description says `python`, which the server would take for its own."""
+    file = folder / "share/jupyter/kernels/python3/kernel.json"
+    said = json.loads(file.read_text("utf-8"))
+    _publish(file, {**said, "argv": [str(folder / "bin/python"), *said["argv"][1:]]})
+
+
+def _time_cells(folder: Path) -> None:
+    """Its kernels time their cells, as those of our own environment do."""
+    place = folder / "etc/ipython"
+    place.mkdir(parents=True, exist_ok=True)
+    settings = {"InteractiveShellApp": {"extra_extensions": ["gearshift.cell_clock"]}}
+    _publish(place / "ipython_kernel_config.json", settings)
+
+
+def _publish(file: Path, content: object) -> None:
+    """By rename: the file may be a hard link into the cache, which stays as it is."""
+    draft = file.with_name(f".{file.name}.new")
+    draft.write_text(json.dumps(content, indent=1), "utf-8")
+    draft.replace(file)
+
+
+def _size(folder: Path) -> int:
+    """What its files take together, whoever shares them."""
+    return sum(entry.lstat().st_size for entry in folder.rglob("*") if not entry.is_dir())
