@@ -129,6 +129,9 @@ class Driver:
     def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
         return self._answer(f"card {index}", index)
 
+    def nvmlSystemGetDriverVersion(self) -> str:
+        return self._answer("driver", "580.65.06")
+
     def nvmlDeviceGetUUID(self, handle: int) -> str:
         return self._answer("uuid", f"GPU-{handle}")
 
@@ -174,6 +177,12 @@ def test_c25_a_counter_that_is_not_supported_takes_no_other_with_it(counter: str
     assert values.pop(counter) is None
     assert None not in values.values()
     assert told.found[0].unknown == {counter: "Not Supported"}
+
+
+def test_the_driver_of_the_cards_is_told_where_it_says() -> None:
+    assert read_cards(Driver()).driver == "580.65.06"
+    silent = read_cards(Driver("driver"))
+    assert (silent.driver, len(silent.found)) == (None, 2)
 
 
 def test_c25_a_card_that_fell_off_the_bus_leaves_the_others() -> None:

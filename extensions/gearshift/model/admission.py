@@ -12,6 +12,7 @@ from pydantic import Field
 
 from gearshift.model.errors import fail
 from gearshift.model.image import Image
+from gearshift.model.image_rules import check_image
 from gearshift.model.lease import Ask, Grant, Lease, Pool, Purpose, availability, grant
 from gearshift.model.machine import Amount, Machine, Plan
 from gearshift.model.record import Record
@@ -112,7 +113,7 @@ def admit(request: Request, world: World) -> Admission:
 def check(request: Request, world: World) -> Checked:
     """All but the question whether there is room now: what a job must pass before it waits in the queue."""
     machine = _machine(request, world)
-    _image(request, machine, world)
+    check_image(request.image, machine, world.images, world.pools)
     _disks(request, world)
     _datasets(request, world)
     _size(request, machine, world)
@@ -131,16 +132,6 @@ def _machine(request: Request, world: World) -> Machine:
     if request.plan not in plans:
         raise fail("unknown_plan", field="plan", value=request.plan, allowed=plans, machine=machine.id)
     return machine
-
-
-def _image(request: Request, machine: Machine, world: World) -> None:
-    known = [image.id for image in world.images]
-    if request.image not in known:
-        raise fail("unknown_image", field="image", value=request.image, allowed=known)
-    if request.image not in machine.images:
-        raise fail(
-            "image_mismatch", field="image", value=request.image, allowed=machine.images, machine=machine.id
-        )
 
 
 def _disks(request: Request, world: World) -> None:

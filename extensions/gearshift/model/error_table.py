@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
-
-class ErrorKind(NamedTuple):
-    """`{name}` in a sentence is filled from the facts, `{value!r}` quotes what was sent, and a clause in `[[ ]]` is
-    said only when all its facts are known."""
-
-    status: int
-    en: str
-    zh: str
-
+from gearshift.model.error_kind import ErrorKind
+from gearshift.model.image_errors import IMAGE_ERRORS
 
 _NAMES = {
     "bad_name": ErrorKind(
@@ -323,5 +315,5 @@ _KERNELS = {
 }
 
 ERRORS: Mapping[str, ErrorKind] = MappingProxyType(
-    {**_NAMES, **_PEOPLE, **_CAPACITY_AND_MONEY, **_OPERATIONS, **_DISKS, **_KERNELS}
+    {**_NAMES, **IMAGE_ERRORS, **_PEOPLE, **_CAPACITY_AND_MONEY, **_OPERATIONS, **_DISKS, **_KERNELS}
 )

@@ -32,6 +32,8 @@ class Device(Record):
     simulated: bool = False
     memory_bytes: int = 0
     uuid: str | None = None
+    driver: str = ""
+    """Its version, where the box tells."""
 
 
 class Pool(Record):

@@ -27,10 +27,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Cards:
-    """All cards, or the reason why none can be seen."""
+    """All cards, or the reason why none can be seen; and the one driver of them all."""
 
     found: tuple[Card, ...] = ()
     reason: str | None = None
+    driver: str | None = None
 
 
 def read_cards(library: Any = None) -> Cards:
@@ -43,11 +44,19 @@ def read_cards(library: Any = None) -> Cards:
     except nvml.NVMLError as error:
         return Cards(reason=f"No NVIDIA driver on this box ({error})")
     try:
-        return Cards(tuple(_card(nvml, index) for index in range(nvml.nvmlDeviceGetCount())))
+        found = tuple(_card(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
+        return Cards(found, driver=_driver(nvml))
     except nvml.NVMLError as error:
         return Cards(reason=f"The NVIDIA driver does not answer ({error})")
     finally:
         nvml.nvmlShutdown()
+
+
+def _driver(nvml: Any) -> str | None:
+    try:
+        return str(nvml.nvmlSystemGetDriverVersion())
+    except nvml.NVMLError:
+        return None
 
 
 def _card(nvml: Any, index: int) -> Card:

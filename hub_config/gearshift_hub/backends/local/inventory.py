@@ -38,12 +38,18 @@ def box_memory_bytes(group_root: Path = Path("/sys/fs/cgroup")) -> int:
 
 def _resolve(declared: DeclaredPool, deployment: Deployment, cards: Cards) -> Pool:
     real = _takes_cards(declared, deployment)
-    devices = [_device(card) for card in cards.found if card.uuid] if real else []
+    devices = [_device(card, cards.driver) for card in cards.found if card.uuid] if real else []
     if not declared.devices:
         return declared.resolve(box_cores(), box_memory_bytes(), devices)
     pool = declared.resolve(box_cores(), box_memory_bytes())
     named = [
-        name.model_copy(update={"uuid": card.uuid, "memory_bytes": name.memory_bytes or card.memory_bytes})
+        name.model_copy(
+            update={
+                "uuid": card.uuid,
+                "driver": card.driver,
+                "memory_bytes": name.memory_bytes or card.memory_bytes,
+            }
+        )
         for name, card in zip(pool.devices, devices, strict=False)
     ]
     return pool.model_copy(update={"devices": (*named, *pool.devices[len(named) :])})
@@ -56,8 +62,9 @@ def _takes_cards(declared: DeclaredPool, deployment: Deployment) -> bool:
     return not declared.simulated and any(chip.vendor == "nvidia" for chip in chips)
 
 
-def _device(card: Card) -> Device:
-    return Device(id=f"nvidia{card.index}", uuid=card.uuid, memory_bytes=card.memory_bytes or 0)
+def _device(card: Card, driver: str | None) -> Device:
+    memory = card.memory_bytes or 0
+    return Device(id=f"nvidia{card.index}", uuid=card.uuid, memory_bytes=memory, driver=driver or "")
 
 
 def _limit(path: Path) -> int | None:
