@@ -11,37 +11,13 @@ from pathlib import Path
 
 import pytest
 from gearshift.kernel import Kernel
-from gearshift.lab import environment, kept, manifest
+from gearshift.lab import kept, manifest
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.manifest import Manifest, SavedKernel
 from gearshift.model.errors import GearshiftError
 from gearshift.state import save
 from gearshift_testing.lab_server import STATE_KEY, TOKEN, LabServer
-
-KERNEL = "kernel-k-1.gsk"
-OTHERS_KEY = "cd" * 32
-
-
-def of(folder: Path, owner: str = "mei", workspace: str = "vlm", key: str = STATE_KEY) -> LabEnvironment:
-    """A server's environment with its state in this folder."""
-    return environment.read(
-        {
-            "GEARSHIFT_WORKSPACE": f"{owner}/{workspace}",
-            "GEARSHIFT_STATE_DIR": str(folder),
-            "GEARSHIFT_STATE_KEY": key,
-        }
-    )
-
-
-def saved(own: LabEnvironment, state: str = "op-1") -> Path:
-    """A kept state with one kernel, written as a save writes it."""
-    folder = own.state_dir / state
-    folder.mkdir(mode=0o700)
-    file = folder / KERNEL
-    save({"v": list(range(100))}, file, own.state_key)
-    kernel = SavedKernel("k-1", "python3", KERNEL, kept.seal(file))
-    manifest.write(folder, Manifest(state, (kernel,), (), own.owner, own.workspace), own.state_key)
-    return folder
+from gearshift_testing.saved_states import KERNEL, OTHERS_KEY, flip, of, saved
 
 
 async def refusal(own: LabEnvironment, state: str = "op-1") -> str:
@@ -57,12 +33,6 @@ async def test_what_was_saved_is_trusted(tmp_path: Path) -> None:
     own = of(tmp_path)
     saved(own)
     assert (await kept.verify(own, "op-1")).kernels[0].id == "k-1"
-
-
-def flip(path: Path, at: int) -> None:
-    raw = bytearray(path.read_bytes())
-    raw[at] ^= 1
-    path.write_bytes(bytes(raw))
 
 
 def in_the_list(folder: Path, old: str, new: str) -> None:

@@ -24,6 +24,7 @@ from gearshift.lab.metrics import Sampler
 from gearshift.lab.proxy import ControlClient, ProxyHandler, TicketHandler
 from gearshift.lab.restoring import Restorer
 from gearshift.lab.saving import Saver
+from gearshift.lab.shared_state_routes import BringInHandler, LookAtHandler, SharedStatesHandler
 from gearshift.lab.state_routes import HealthHandler, PlanHandler, ReportHandler, RestoreHandler, SaveHandler
 from gearshift.lab.thread_pools import ThreadPools
 from gearshift.model.errors import GearshiftError
@@ -82,6 +83,9 @@ def own_routes(
         (r"state/save", SaveHandler, {"saver": saver, "in_flight": in_flight, "documents": documents}),
         (r"state/restore", RestoreHandler, {"restorer": restorer}),
         (r"state/report", ReportHandler, {"environment": environment}),
+        (r"state/shared", SharedStatesHandler, {"environment": environment}),
+        (r"state/shared/look", LookAtHandler, {"environment": environment}),
+        (r"state/shared/bring-in", BringInHandler, {"environment": environment}),
     ]
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from gearshift.lab.own_file import NotOurs, opened
+from gearshift.model import foreign_json
 from gearshift.model.errors import GearshiftError, fail
 
 KEPT_S = 7 * 24 * 3600.0
 LARGEST = 16 << 20
 FORMAT = 1
+CHANGED = "the list of kernels was changed or cut short"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}\Z")
 
 
@@ -79,12 +81,21 @@ def read(folder: Path, key: bytes) -> Manifest:
         raise fail("restore_failed", machine="this machine", cause="nothing was saved under this operation")
     try:
         with opened(path) as file:
-            outer = json.loads(file.read(LARGEST))
+            raw = file.read(LARGEST)
+    except NotOurs as error:
+        raise _refused(folder.name, CHANGED) from error
+    return parse(raw, key, folder.name)
+
+
+def parse(raw: bytes, key: bytes, state: str) -> Manifest:
+    """The list that these bytes are, by our own signature; `state_refused` for any other."""
+    try:
+        outer = foreign_json.read(raw)
         body, signature = str(outer["body"]), str(outer["signature"])
-    except (NotOurs, ValueError, KeyError, TypeError) as error:
-        raise _refused(folder, "the list of kernels was changed or cut short") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _refused(state, CHANGED) from error
     if not hmac.compare_digest(signature.encode(), _sign(key, body).encode()):
-        raise _refused(folder, "the list of kernels was changed, or signed by somebody else")
+        raise _refused(state, "the list of kernels was changed, or signed by somebody else")
     found = json.loads(body)
     kernels = tuple(
         SavedKernel(**{**kernel, "rerun": tuple(kernel.get("rerun", ()))}) for kernel in found["kernels"]
@@ -113,8 +124,8 @@ def forget_old(state_dir: Path, keep: str, now: float | None = None, kept_s: flo
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _refused(folder: Path, cause: str) -> GearshiftError:
-    return fail("state_refused", field="state", value=folder.name, state=folder.name, cause=cause)
+def _refused(state: str, cause: str) -> GearshiftError:
+    return fail("state_refused", field="state", value=state, state=state, cause=cause)
 
 
 def _sign(key: bytes, body: str) -> str:

@@ -83,6 +83,29 @@ _NAMES = {
     "unknown_state": ErrorKind(
         404, "There is no kept state {value!r} of {workspace}.", "{workspace} 没有保留的状态 {value!r}。"
     ),
+    "unknown_wait": ErrorKind(
+        404, "There is no place on the waitlist {value!r}.", "候补名单中没有 {value!r}。"
+    ),
+    "not_held": ErrorKind(
+        409,
+        "Nothing is held for {value!r}: it is {state}.",
+        "没有为 {value!r} 保留机器：当前状态是 {state}。",
+    ),
+    "others_wait": ErrorKind(
+        409,
+        "The {machine} cannot be held longer: somebody is next in line. Start or switch now, or let it go.",
+        "{machine} 不能再保留：有人排在下一位。请现在启动或切换，或放弃。",
+    ),
+    "quota_over": ErrorKind(
+        422,
+        "{field} = {value!r} needs {needed} {what} at once; {whose} may hold {limit}.",
+        "{field} = {value!r} 同时需要 {needed} 个{what_zh}；{whose_zh}最多可占用 {limit} 个。",
+    ),
+    "not_queued": ErrorKind(
+        409,
+        "Job {value!r} is {state}: only one in line can be changed.",
+        "任务 {value!r} 的状态是 {state}：只有排队中的任务可以更改。",
+    ),
     "unknown_operation": ErrorKind(404, "There is no operation {value!r}.", "没有操作 {value!r}。"),
     "unknown_user": ErrorKind(404, "There is no user {value!r}.", "没有用户 {value!r}。"),
     "not_found": ErrorKind(404, "There is nothing at {value!r}.", "{value!r} 处没有内容。"),
@@ -124,6 +147,12 @@ _PEOPLE = {
         "This spends, stops or deletes: it needs a press in the dialog, a yes on the terminal, or a spend "
         "token with --max-price and --max-cost.",
         "此操作会花费、停止或删除：需要在对话框中按下、在终端确认，或使用带 --max-price 与 --max-cost 的消费令牌。",
+    ),
+    "needs_press": ErrorKind(
+        403,
+        "This loads what others could write to: it needs a press in the dialog under Machine › History. "
+        "No token and no script can agree to it.",
+        "此操作会加载他人可以写入的内容：需要在“机器 › 历史”的对话框中按下。任何令牌或脚本都不能代为同意。",
     ),
 }
 

@@ -59,6 +59,22 @@ class WorkspaceServers(Protocol):
         one damaged byte, and nothing is used.
         """
 
+    async def look_at(self, owner: str, name: str, port: int, disk: str, state: str) -> dict[str, Any]:
+        """A kept state of theirs on this attached disk, as it lies there now; its `digest` stands for all of it."""
+
+    async def bring_in(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        disk: str,
+        state: str,
+        consent: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Copy it to where nobody else writes, verified and as its owner agreed, under the operation's name."""
+
     async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
         """What it is busy with, as `gearshift.model.idle.Activity` reads it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -78,6 +79,23 @@ class HttpServers:
     ) -> dict[str, Any]:
         body = {"operation": operation, "state": state or operation, "check": check, **_limit(seconds)}
         return await self._ask(owner, name, port, "POST", "state/restore", body)
+
+    async def look_at(self, owner: str, name: str, port: int, disk: str, state: str) -> dict[str, Any]:
+        return await self._ask(owner, name, port, "POST", "state/shared/look", {"disk": disk, "state": state})
+
+    async def bring_in(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        disk: str,
+        state: str,
+        consent: Mapping[str, str],
+    ) -> dict[str, Any]:
+        body = {"operation": operation, "disk": disk, "state": state, "consent": dict(consent)}
+        return await self._ask(owner, name, port, "POST", "state/shared/bring-in", body)
 
     async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
         return await self._ask(owner, name, port, "GET", "activity", None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gearshift.model.errors import fail
 from gearshift.model.machine import Machine
+from gearshift.model.units import from_iso
 from gearshift_hub.control.servers import Names, ServerGoneError
 
 from gearshift_testing.fakes import FakeHub, FakeTree, Faults
@@ -33,6 +35,8 @@ class FakeServers:
         """How long a save waits for a cell that runs."""
         self.failing: list[dict[str, Any]] = []
         """Reports of restores that bring nothing back, in the order of being asked."""
+        self.on_disks: dict[tuple[str, str], dict[str, object]] = {}
+        """What lies on a shared disk, by the disk's name and the state's."""
         self.doing: dict[str, object] = {}
         """What every workspace says it is busy with."""
 
@@ -108,6 +112,37 @@ class FakeServers:
         self._tree(port).variables |= saved
         return {"variables": len(saved), "bytes": size}
 
+    async def look_at(self, owner: str, name: str, port: int, disk: str, state: str) -> dict[str, Any]:
+        await self.faults.pass_by("look_at")
+        self._tree(port)
+        kernel = {"kernel_id": "k1", "path": "a.ipynb", "name": "python3"}
+        lies = {"digest": digest_of(self.on_disks[disk, state]), "bytes": 8, "workspace": f"{owner}/{name}"}
+        return {"disk": disk, "state": state, "kernels": [kernel], **lies}
+
+    async def bring_in(
+        self,
+        owner: str,
+        name: str,
+        port: int,
+        operation: str,
+        *,
+        disk: str,
+        state: str,
+        consent: Mapping[str, str],
+    ) -> dict[str, Any]:
+        await self.faults.pass_by("bring_in")
+        self._tree(port)
+        held = self.on_disks[disk, state]
+        is_agreed = consent["user"] == owner and consent["digest"] == digest_of(held)
+        if not is_agreed or self._hub.clock.now() >= from_iso(consent["expires_at"]):
+            raise fail("state_refused", state=state, cause="it is not what you agreed to")
+        self.saved[operation] = dict(held)
+        await self.faults.pass_by("brought_in")
+        variables = [_told(key, value) for key, value in held.items()]
+        return {
+            "kernels": [{"kernel_id": "k1", "path": "a.ipynb", "name": "python3", "variables": variables}]
+        }
+
     async def activity(self, owner: str, name: str, port: int) -> dict[str, Any]:
         await self.faults.pass_by("activity")
         self._tree(port)
@@ -133,6 +168,10 @@ class FakeServers:
             if tree.port == port and not tree.frozen:
                 return tree
         raise ServerGoneError("connection refused")
+
+
+def digest_of(held: Mapping[str, object]) -> str:
+    return hashlib.sha256(repr(sorted(held.items())).encode()).hexdigest()
 
 
 def _told(name: str, value: object) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from gearshift.model.operation import OperationKind
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations import (
     delete_workspace,
+    importing,
     resize,
     snapshots,
     start,
@@ -28,6 +29,7 @@ def install(ctx: Context) -> Engine:
     start_plan.register(ctx)
     switch_plan.register(ctx)
     snapshots.register(ctx)
+    importing.register(ctx)
     delete_workspace.register(ctx)
     engine = Engine(ctx)
     ctx.engine = engine

@@ -8,18 +8,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.kept_state import KeptState, StateKind
 from gearshift.model.operation import Operation, OperationKind, OperationState
-from gearshift.model.workspace import WorkspaceState
 from sqlalchemy.orm import Session
 
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.operations import journal
+from gearshift_hub.control.operations import importing, journal
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
 from gearshift_hub.control.services import plans, states, workspaces
@@ -44,7 +44,8 @@ def register(ctx: Context) -> None:
         end=snapshot.end,
     )
     ctx.flows[OperationKind.RESTORE] = Flow(
-        steps={"restore": StepWork(restore.restore, seconds=lambda run: _limit(ctx, run) + OURS_S)}
+        steps={"restore": StepWork(restore.restore, seconds=lambda run: _limit(ctx, run) + OURS_S)},
+        end=partial(importing.forget_half, ctx),
     )
 
 
@@ -55,7 +56,7 @@ async def take(ctx: Context, actor: Actor, owner: str, name: str, *, note: str, 
     if len(note) > LONGEST_NOTE or "\0" in note:
         raise fail("bad_request", field="note", value=note[:50], allowed=[f"up to {LONGEST_NOTE} characters"])
     with ctx.db.transaction() as session:
-        running_port(session, owner, name)
+        workspaces.running_port(session, owner, name)
     params = {"note": note, "busy": busy_way}
     return await ctx.operations.submit(OperationKind.SNAPSHOT, owner, name, actor=actor.name, params=params)
 
@@ -64,7 +65,7 @@ async def propose_restore(ctx: Context, actor: Actor, body: Mapping[str, Any]) -
     """Which names of the running kernels would be overwritten; unknown (None) while a kernel runs a cell."""
     with ctx.db.transaction() as session:
         owner, name, kept = _asked(session, actor, body)
-        port = running_port(session, owner, name)
+        port = workspaces.running_port(session, owner, name)
     return {
         **_shown(kept),
         "kernels": await _meeting(ctx, owner, name, port, kept),
@@ -99,14 +100,6 @@ async def perform_delete(ctx: Context, actor: Actor, plan: Plan) -> KeptState:
     return shown
 
 
-def running_port(session: Session, owner: str, name: str) -> int:
-    """Where the workspace's server answers, or `not_running`."""
-    row = workspaces.get(session, owner, name)
-    if row.state != WorkspaceState.READY or row.port is None:
-        raise fail("not_running", field="workspace", value=row.id, workspace=row.id)
-    return row.port
-
-
 class _Snapshot:
     """Parameters: `note`, `busy`."""
 
@@ -116,7 +109,7 @@ class _Snapshot:
     async def save(self, run: Run) -> dict[str, Any]:
         ctx, name = self._ctx, str(run.name)
         with ctx.db.transaction() as session:
-            port = running_port(session, run.owner, name)
+            port = workspaces.running_port(session, run.owner, name)
         limit, way = _limit(ctx, run), run.params["busy"]
         try:
             report = await ctx.servers.save(
@@ -147,7 +140,7 @@ class _Snapshot:
 
 
 class _Restore:
-    """Parameters: `state`, `predicted_seconds`."""
+    """Parameters: `state`, `predicted_seconds`; `shared` where it lies on a shared disk as yet (see `importing`)."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -156,8 +149,12 @@ class _Restore:
         """Every byte is verified before a name is touched."""
         ctx, name = self._ctx, str(run.name)
         with ctx.db.transaction() as session:
-            port = running_port(session, run.owner, name)
-            state = states.get(session, run.owner, name, run.params["state"]).id
+            port = workspaces.running_port(session, run.owner, name)
+        if "shared" in run.params:
+            state = await importing.brought_in(ctx, run, port)
+        else:
+            with ctx.db.transaction() as session:
+                state = states.get(session, run.owner, name, run.params["state"]).id
         limit = _limit(ctx, run)
         try:
             report = await ctx.servers.restore(

@@ -73,6 +73,7 @@ class PlanKind:
     perform: Perform
     moving: frozenset[str]
     changed: Changed
+    press_only: bool = False
 
 
 def nothing_to_say(_before: Mapping[str, Any], _after: Mapping[str, Any]) -> None:
@@ -87,9 +88,11 @@ def register(
     perform: Perform,
     moving: Collection[str] = (),
     changed: Changed = nothing_to_say,
+    press_only: bool = False,
 ) -> None:
-    """Teach control a kind of plan. `changed` says in both languages what is different between two sets of figures."""
-    ctx.plan_kinds[kind] = PlanKind(propose, perform, MOVING | frozenset(moving), changed)
+    """Teach control a kind of plan. `changed` says in both languages what is different between two sets of figures; with
+    `press_only` no token, capped or not, stands for the person's press."""
+    ctx.plan_kinds[kind] = PlanKind(propose, perform, MOVING | frozenset(moving), changed, press_only)
 
 
 async def issue(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> Plan:
@@ -123,7 +126,7 @@ async def confirm(
     """Carry the plan out, once. `pressed` tells whether the request came by a press in a dialog of ours."""
     plan = _read(ctx, actor, plan_id)
     kind = _kind(ctx, plan.kind)
-    _check_confirmation(ctx, actor, plan, said, pressed)
+    _check_confirmation(ctx, actor, plan, said, pressed, press_only=kind.press_only)
     _use(ctx, plan)
     now = await kind.propose(ctx, actor, plan.body)
     _check_same(plan.figures, now, kind)
@@ -165,10 +168,14 @@ def _use(ctx: Context, plan: Plan) -> None:
         row.used_at = ctx.clock.now()
 
 
-def _check_confirmation(ctx: Context, actor: Actor, plan: Plan, said: Confirmation, pressed: bool) -> None:
+def _check_confirmation(
+    ctx: Context, actor: Actor, plan: Plan, said: Confirmation, pressed: bool, *, press_only: bool
+) -> None:
     """The rules of contracts 1: who may say yes, and how."""
     if said.press and pressed and actor.kind in ("server", "browser"):
         return None
+    if press_only:
+        raise fail("needs_press", field="press", value=said.press)
     if actor.kind == "person" and actor.has("spend"):
         if said.capped:
             return _check_caps(ctx, plan, said)

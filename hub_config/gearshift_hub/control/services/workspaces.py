@@ -63,6 +63,14 @@ def listed(session: Session, owner: str | None) -> list[WorkspaceRow]:
     return list(session.scalars(query))
 
 
+def running_port(session: Session, owner: str, name: str) -> int:
+    """Where the workspace's server answers, or `not_running`."""
+    row = get(session, owner, name)
+    if row.state != WorkspaceState.READY or row.port is None:
+        raise fail("not_running", field="workspace", value=row.id, workspace=row.id)
+    return row.port
+
+
 def in_states(session: Session, states: Sequence[WorkspaceState]) -> list[WorkspaceRow]:
     return list(session.scalars(select(WorkspaceRow).where(WorkspaceRow.state.in_(states))))
 
