@@ -11,12 +11,14 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gearshift.train.bundle import Bundle, Code
+from gearshift.train.gang import sweep
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
 
 
@@ -86,6 +88,25 @@ class Gang:
                 except OSError:
                     continue
         return found
+
+    def keeper(self, node: int) -> int:
+        """The process that stands for a node."""
+        return self._below(lambda entry: (entry / "comm").read_text().strip() == f"gs-node-{node}")
+
+    def pid_of(self, rank: int, attempt: int = 0) -> int:
+        marks = (f"GS_JOB={self.order.job}", f"RANK={rank}", f"GS_ATTEMPT={attempt}")
+        return self._below(
+            lambda entry: set(marks) <= set((entry / "environ").read_text(errors="replace").split("\0"))
+        )
+
+    def _below(self, wanted: Callable[[Path], bool]) -> int:
+        """The one process below the supervisor that is meant."""
+        assert self.process is not None
+        for pid in sweep.descendants(self.process.pid):
+            with suppress(OSError):
+                if wanted(Path("/proc") / str(pid)):
+                    return pid
+        raise AssertionError("no such process")
 
 
 @pytest.fixture

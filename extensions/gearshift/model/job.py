@@ -39,6 +39,11 @@ class JobSpec(Input):
     disks: tuple[DiskMount, ...] = ()
     datasets: tuple[str, ...] = ()
     max_restarts: Annotated[int, Field(ge=0, le=100)] = 0
+    """New attempts after an `error`: a rank was killed, did not answer, or asked for it with exit code 75."""
+    max_interruptions: Annotated[int, Field(ge=0, le=100)] = 0
+    """New attempts after an `interruption`: a node or the supervisor was lost, or the machine taken away."""
+    max_no_capacity: Annotated[int, Field(ge=0, le=100)] = 0
+    """New tries after `no-capacity`: it did not start, or a node did not join."""
     grace_seconds: Annotated[int, Field(ge=0, le=600)] = 3
     group_timeout_seconds: Annotated[int, Field(ge=1, le=86_400)] = 600
     deadline_seconds: Annotated[int, Field(ge=1)] | None = None
@@ -53,6 +58,13 @@ class JobSpec(Input):
     def world_size(self) -> int:
         return self.nodes * self.procs
 
+    def budget_of(self, word: Retry) -> int:
+        return {
+            Retry.ERROR: self.max_restarts,
+            Retry.INTERRUPTION: self.max_interruptions,
+            Retry.NO_CAPACITY: self.max_no_capacity,
+        }[word]
+
 
 class EndReason(StrEnum):
     """Why a job ended."""
@@ -61,6 +73,9 @@ class EndReason(StrEnum):
     USER_ERROR = "user_error"
     SIGNAL = "signal"
     OOM = "oom"
+    NO_ANSWER = "no_answer"
+    NODE_LOST = "node_lost"
+    INTERRUPTED = "interrupted"
     CANCELLED = "cancelled"
     DID_NOT_JOIN = "did_not_join"
     DEADLINE = "deadline"
@@ -79,6 +94,27 @@ class EndReason(StrEnum):
     def is_ours(self) -> bool:
         """A fault of the machine, not of the code: it may be retried and is not charged."""
         return self in {EndReason.LOST, EndReason.START_FAILED}
+
+    @property
+    def counts_as(self) -> Retry | None:
+        """The budget that another try is taken from, when control sees the end; None: it is not tried again."""
+        return _COUNTS_AS.get(self)
+
+
+class Retry(StrEnum):
+    """Why a job is tried again: each word has a budget of its own. A fault in the code is none of them."""
+
+    NO_CAPACITY = "no-capacity"
+    ERROR = "error"
+    INTERRUPTION = "interruption"
+
+
+_COUNTS_AS = {
+    EndReason.LOST: Retry.INTERRUPTION,
+    EndReason.INTERRUPTED: Retry.INTERRUPTION,
+    EndReason.DID_NOT_JOIN: Retry.NO_CAPACITY,
+    EndReason.START_FAILED: Retry.NO_CAPACITY,
+}
 
 
 class JobState(StrEnum):
@@ -107,10 +143,17 @@ class JobState(StrEnum):
 _NEXT: dict[JobState, frozenset[JobState]] = {
     JobState.QUEUED: frozenset({JobState.STARTING, JobState.CANCELLED, JobState.FAILED}),
     JobState.STARTING: frozenset(
-        {JobState.RUNNING, JobState.CANCELLING, JobState.FAILED, JobState.SUCCEEDED, JobState.STARTING}
+        {
+            JobState.RUNNING,
+            JobState.CANCELLING,
+            JobState.FAILED,
+            JobState.SUCCEEDED,
+            JobState.STARTING,
+            JobState.QUEUED,
+        }
     ),
     JobState.RUNNING: frozenset(
-        {JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLING, JobState.STARTING}
+        {JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLING, JobState.STARTING, JobState.QUEUED}
     ),
     JobState.CANCELLING: frozenset({JobState.CANCELLED}),
     JobState.SUCCEEDED: frozenset(),
@@ -163,6 +206,16 @@ class FirstFailure(Record):
     at: Instant
 
 
+class AttemptEnd(Record):
+    """How an earlier attempt of a job was over, and which budget the next one was taken from."""
+
+    attempt: int
+    reason: EndReason
+    counts_as: Retry | None = None
+    first_failure: FirstFailure | None = None
+    ended_at: Instant
+
+
 class QueuePlace(Record):
     """Where a queued job stands: `needs` nodes at once, `free` now, `after` which job."""
 
@@ -181,6 +234,8 @@ class Job(Record):
     state: JobState
     reason: EndReason | None = None
     attempt: int = 0
+    attempts: tuple[AttemptEnd, ...] = ()
+    """Those before this one that were tried again, and the last one once it has failed."""
     ranks: tuple[RankStatus, ...] = ()
     first_failure: FirstFailure | None = None
     metrics_last: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any
 
-from gearshift.train.gang.journal import MAX_LINE
+from gearshift.train.gang.journal import MAX_LINE, SIGN
 
 
 def log(*, step: int | None = None, **values: Any) -> None:
@@ -25,6 +25,12 @@ def log(*, step: int | None = None, **values: Any) -> None:
     if len(data) > MAX_LINE:
         raise ValueError(f"a line of metrics is {len(data)} bytes, at most {MAX_LINE} are possible")
     os.write(int(fd), data)
+
+
+def sign(**word: Any) -> None:
+    """The runner's own word to the supervisor, on the same pipe."""
+    if fd := os.environ.get("GS_METRICS_FD"):
+        os.write(int(fd), json.dumps({SIGN: word}).encode()[: MAX_LINE - 1] + b"\n")
 
 
 def _plain(value: Any) -> Any:

@@ -13,14 +13,17 @@ import json
 import linecache
 import os
 import re
+import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from gearshift.train import bundle as bundles
+from gearshift.train import group_timeout, metrics, rendezvous
 from gearshift.train.place import Place, here
 
 CELL_LINE = re.compile(r'File "(In\[\d+\])", line (\d+)')
@@ -31,6 +34,9 @@ def main() -> NoReturn:
     place = here()
     _own_streams(place)
     faulthandler.enable()
+    faulthandler.register(signal.SIGUSR2)
+    rendezvous.settle(place)
+    group_timeout.apply(place.group_timeout_seconds)
     sys.path[:0] = [str(path) for path in (_code(place), Path.cwd()) if path is not None]
     try:
         _execute(place)
@@ -43,7 +49,8 @@ def main() -> NoReturn:
     except BaseException as error:
         code = 1
         _record(place, error, code)
-        print(describe(error), file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(describe(error), file=sys.stderr, flush=True)
     _end(code)
 
 
@@ -141,8 +148,18 @@ def _record(place: Place, error: BaseException, code: int) -> None:
     }
     target = place.attempt_dir / f"rank-{place.rank}.error.json"
     aside = target.with_suffix(".new")
-    aside.write_text(json.dumps(record))
-    aside.replace(target)
+    try:
+        aside.write_text(json.dumps(record))
+        aside.replace(target)
+    except OSError:
+        metrics.sign(error=_short(record))
+
+
+def _short(record: dict[str, Any]) -> dict[str, Any]:
+    """What fits on the pipe to the supervisor: a full disk must not keep the error from being told."""
+    message = record["message"]
+    extra = {"py_callstack": message["extraInfo"]["py_callstack"][-1200:]}
+    return record | {"message": {"message": message["message"][:500], "extraInfo": extra}}
 
 
 def _where(error: BaseException) -> str:
@@ -155,7 +172,8 @@ def _end(code: int) -> NoReturn:
     """Leave at once: tearing down torch costs up to 0.8 s, and there is nothing in it that we need."""
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with suppress(OSError):
+            stream.flush()
     os._exit(code)
 
 

@@ -1,25 +1,35 @@
-"""One attempt: start every member, watch until all ended well or the first failed, then end all of it."""
+"""One attempt: start every member, watch until all ended well or something went wrong, then end all of it.
+
+What goes wrong is seen within stated bounds: a rank or node that ends at once, a halted rank after `halted_seconds`,
+a cut cable after `cut_seconds`, a rank that others wait for after the group timeout and ANSWER_SECONDS.
+"""
 
 from __future__ import annotations
 
 import os
 import resource
 import selectors
+import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from gearshift.train.gang import failure, memory_limit, sweep
+from gearshift.train.gang import failure, hosts, memory_limit, sweep
+from gearshift.train.gang.blame import Scene
 from gearshift.train.gang.enclosure import Enclosure, die_with_parent
 from gearshift.train.gang.endings import Ending, Reason, of_failure
-from gearshift.train.gang.failure import Failure
 from gearshift.train.gang.journal import Journal
 from gearshift.train.gang.members import Launch, Member, start_all
+from gearshift.train.gang.nodes import Nodes
 from gearshift.train.gang.order import Order
 
 SETTLE_SECONDS = 0.1
 TICK_SECONDS = 1.0
 FAILED_GRACE_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
+"""When one rank got no answer, the others have so long to say the same; who says nothing is the one that hangs."""
+STACK_SECONDS = 0.3
 
 
 @dataclass
@@ -36,23 +46,29 @@ class Attempt:
     def __init__(
         self, order: Order, number: int, journal: Journal, enclosure: Enclosure, stop: Stop, resume: str = ""
     ) -> None:
-        self._order = order
         self._number = number
         self._journal = journal
         self._enclosure = enclosure
         self._stop = stop
         self._resume = resume
+        self._nodes = Nodes(order, number, enclosure)
+        self._order = self._nodes.order
+        hosts.write(self._order)
         self._members: list[Member] = []
         self._seen_ns: dict[int, int] = {}
+        self._gone: set[int] = set()
+        self._joined = False
         self._selector = selectors.DefaultSelector()
 
     def run(self, deadline: float | None) -> Ending:
         before_exec = _before_exec(self._order, self._enclosure)
         kills_before = memory_limit.kills()
-        self._members = start_all(Launch(self._order, self._number, self._resume, before_exec))
+        launch = Launch(self._order, self._number, self._resume, self._nodes.all, before_exec)
+        join_by = time.monotonic() + self._order.join_seconds
+        self._members = start_all(launch)
         self._register()
-        self._journal.running(self._number, self._members)
-        ending = self._watch(deadline, kills_before)
+        self._journal.say(ranks=self._journal.ranks(self._members))
+        ending = self._watch(deadline, join_by, kills_before)
         self._finish(ending)
         return ending
 
@@ -60,23 +76,40 @@ class Attempt:
 
     def _register(self) -> None:
         self._selector.register(self._stop.wake, selectors.EVENT_READ)
+        for fd in self._nodes.descriptors():
+            self._selector.register(fd, selectors.EVENT_READ)
         for member in self._members:
             self._selector.register(member.pidfd, selectors.EVENT_READ)
             for rank, fd in member.metrics.items():
                 self._selector.register(fd, selectors.EVENT_READ, rank)
 
-    def _watch(self, deadline: float | None, kills_before: int | None) -> Ending:
+    def _watch(self, deadline: float | None, join_by: float, kills_before: int | None) -> Ending:
         while True:
             left = TICK_SECONDS if deadline is None else deadline - time.monotonic()
             self._turn(min(TICK_SECONDS, max(0.0, left)))
-            if self._cancelled():
-                return Ending(Reason.CANCELLED)
+            self._see_joined()
             if any(member.exit_code for member in self._members):
-                return self._failed(kills_before)
-            if all(member.ended for member in self._members):
-                return Ending(Reason.SUCCEEDED)
-            if deadline is not None and time.monotonic() >= deadline:
-                return Ending(Reason.DEADLINE)
+                self._settle(SETTLE_SECONDS)
+            over = self._asked() or self._node_lost() or self._ranks_over(kills_before)
+            over = over or self._too_long(deadline, join_by)
+            if over is not None:
+                return over
+
+    def _ranks_over(self, kills_before: int | None) -> Ending | None:
+        if any(member.exit_code for member in self._members):
+            return self._failed(kills_before)
+        return Ending(Reason.SUCCEEDED) if all(member.ended for member in self._members) else None
+
+    def _too_long(self, deadline: float | None, join_by: float) -> Ending | None:
+        now, bound = time.monotonic(), self._order.halted_seconds
+        if halted := self._halted(bound):
+            how = f"rank {{rank}} was stopped and did not go on for {bound:g} s"
+            return Ending(Reason.NO_ANSWER, failure.first(self._scene().absent(halted, how)))
+        if deadline is not None and now >= deadline:
+            return Ending(Reason.DEADLINE)
+        if not self._joined and now >= join_by:
+            return Ending(Reason.DID_NOT_JOIN, self._scene().not_joined(self._journal.waiting))
+        return None
 
     def _turn(self, seconds: float) -> None:
         """Wait for the next event at most `seconds`, take what came, note who ended."""
@@ -85,10 +118,16 @@ class Attempt:
                 os.read(key.fd, 4096)
             elif key.data is not None and not self._journal.metrics(key.fd, key.data, self._number):
                 self._selector.unregister(key.fd)
-        sweep.reap(self._ended)
+        self._nodes.heard()
+        sweep.reap(self._ended, self._was_halted)
         self._journal.beat()
 
     def _ended(self, pid: int, code: int) -> None:
+        for node in self._nodes.all:
+            if node.pid == pid and pid not in self._gone:
+                self._selector.unregister(node.pidfd)
+                self._gone.add(pid)
+                self._switch_off(node.number)
         for member in self._members:
             if member.pid == pid and not member.ended:
                 member.end(code)
@@ -96,60 +135,77 @@ class Attempt:
                 for rank in member.ranks:
                     self._seen_ns[rank] = failure.now_ns()
 
-    def _cancelled(self) -> bool:
-        return self._stop.asked or self._order.cancel_mark.exists()
+    def _switch_off(self, node: int) -> None:
+        """A machine that is gone takes along what ran on it."""
+        for member in self._members:
+            if member.node == node and not member.ended:
+                with suppress(ProcessLookupError):
+                    os.kill(member.pid, signal.SIGKILL)
+
+    def _was_halted(self, pid: int, halted: bool) -> None:
+        for member in self._members:
+            if member.pid == pid:
+                member.halted_at = time.monotonic() if halted else None
+
+    def _halted(self, seconds: float) -> list[Member]:
+        past = time.monotonic() - seconds
+        return [m for m in self._members if not m.ended and m.halted_at is not None and m.halted_at <= past]
+
+    def _see_joined(self) -> None:
+        """Running means that every rank has reached its code."""
+        waiting = self._journal.waiting
+        if not self._joined and all(waiting.get(rank) == "" for m in self._members for rank in m.ranks):
+            self._joined = True
+            self._journal.running(self._number, self._members)
+
+    def _asked(self) -> Ending | None:
+        """Control or a signal wants it ended: for good, or because the machine goes away."""
+        if self._order.cancel_mark.exists():
+            return Ending(Reason.CANCELLED)
+        if self._order.notice_mark.exists():
+            return Ending(Reason.INTERRUPTED)
+        return Ending(Reason.CANCELLED) if self._stop.asked else None
+
+    def _node_lost(self) -> Ending | None:
+        lost = self._nodes.lost(self._gone)
+        return None if lost is None else Ending(Reason.NODE_LOST, self._scene().of_node(*lost))
 
     # -- deciding -------------------------------------------------------------------------------
 
     def _failed(self, kills_before: int | None) -> Ending:
-        """Let what happened at the same moment arrive, then blame the earliest."""
-        until = time.monotonic() + SETTLE_SECONDS
-        while (left := until - time.monotonic()) > 0:
-            self._turn(left)
-        if self._cancelled():
-            return Ending(Reason.CANCELLED)
-        found = failure.first(self._failures())
+        """Blame the earliest; what happened at the same moment has arrived."""
+        found = failure.first(self._scene().failed())
         if found is None:
             return Ending(Reason.START_FAILED)
+        if found.waited_in_vain:
+            found = self._who_did_not_answer() or found
         kills_now = memory_limit.kills()
         return of_failure(found, killed_by_limit=(kills_now or 0) > (kills_before or 0))
 
-    def _failures(self) -> list[Failure]:
-        by_agent = self._order.launch == "torchrun"
-        codes = self._codes_from_agents() if by_agent else self._codes()
-        folder = self._order.attempt_dir(self._number)
-        found = [
-            failure.of_rank(folder, rank, node, codes.get(rank), self._seen_ns.get(rank, failure.now_ns()))
-            for rank, node in self._ranks()
-        ]
-        return [one for one in found if one is not None] or self._agent_failures()
-
-    def _ranks(self) -> list[tuple[int, int]]:
-        return [(rank, member.node) for member in self._members for rank in member.ranks]
-
-    def _codes(self) -> dict[int, int]:
-        return {rank: m.exit_code for m in self._members if m.exit_code is not None for rank in m.ranks}
-
-    def _codes_from_agents(self) -> dict[int, int]:
-        ended = sorted((m for m in self._members if m.exit_code), key=lambda m: self._seen_ns[m.ranks[0]])
-        blamed = [cause for member in ended if (cause := failure.blamed_by_agent(member.log))]
-        return dict(blamed[:1])
-
-    def _agent_failures(self) -> list[Failure]:
-        """An agent died by itself: its node is named, with the agent's last lines."""
-        return [
-            Failure(
-                rank=member.ranks[0],
-                node=member.node,
-                exit_code=member.exit_code if (member.exit_code or 0) > 0 else None,
-                signal=-member.exit_code if (member.exit_code or 0) < 0 else None,
-                message=f"the launcher of node {member.node} ended",
-                at_ns=self._seen_ns[member.ranks[0]],
-                last_lines=failure.tail(member.log),
+    def _who_did_not_answer(self) -> failure.Failure | None:
+        """Ranks that say nothing while all others got no answer; they are asked where they stand."""
+        if halted := self._halted(0.0):
+            return failure.first(
+                self._scene().absent(halted, "rank {rank} was stopped: the others waited for it")
             )
-            for member in self._members
-            if member.exit_code
-        ]
+        self._settle(ANSWER_SECONDS)
+        silent = [member for member in self._members if not member.ended]
+        if self._order.launch == "torchrun" or not silent:
+            return None
+        for member in silent:
+            with suppress(ProcessLookupError):
+                os.kill(member.pid, signal.SIGUSR2)
+        self._settle(STACK_SECONDS)
+        how = "rank {rank} hangs: the others waited for it in a collective; where it stood is in its log"
+        return failure.first(self._scene().absent(silent, how))
+
+    def _settle(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self._turn(left)
+
+    def _scene(self) -> Scene:
+        return Scene(self._order, self._number, self._members, self._seen_ns, self._journal.errors)
 
     # -- ending ---------------------------------------------------------------------------------
 
@@ -175,7 +231,8 @@ class Attempt:
             for rank, fd in member.metrics.items():
                 self._read_out(fd, rank)
             member.close()
-        self._journal.forget_pipes()
+        self._nodes.close()
+        self._journal.forget_attempt()
         self._selector.close()
 
     def _read_out(self, fd: int, rank: int) -> None:

@@ -18,8 +18,8 @@ def base(order: Order, inherited: dict[str, str]) -> dict[str, str]:
     env |= {
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(order.threads),
-        "GLOO_SOCKET_IFNAME": "lo",
-        "NCCL_SOCKET_IFNAME": "lo",
+        "GLOO_SOCKET_IFNAME": order.nic,
+        "NCCL_SOCKET_IFNAME": order.nic,
         "TORCH_EXTENSIONS_DIR": str(order.out / "extensions"),
         "DEEPSPEED_TIMEOUT": str(max(1, math.ceil(order.group_timeout_seconds / 60))),
         "GS_JOB": order.job,

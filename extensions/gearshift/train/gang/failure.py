@@ -15,6 +15,11 @@ TAIL_BYTES, TAIL_LINES, TRACEBACK_CHARS = 8192, 20, 8000
 AGENT_CAUSE = re.compile(
     r"rank\s*:\s*(?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s*:\s*(?P<code>-?\d+)", re.DOTALL
 )
+IN_VAIN = re.compile(
+    r"Timed out waiting \d+ ?ms|Watchdog caught collective operation timeout|wait timeout after \d+ ?ms"
+    r"|Application timeout caused pair closure"
+)
+"""What torch's collectives say when a peer or the network did not answer within the group timeout."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,15 @@ class Failure:
     last_lines: tuple[str, ...] = ()
     recorded: bool = False
     """The rank wrote down its error itself, with its own time; else `at_ns` is when we saw its end."""
+
+    never_came: bool = False
+    """It did not fail at all: the others waited for it, or it was halted."""
+
+    @property
+    def waited_in_vain(self) -> bool:
+        """It told that a collective got no answer (or aborted over it, with a word in its log)."""
+        said = (self.message,) if self.recorded else self.last_lines
+        return any(IN_VAIN.search(text) for text in said)
 
     @property
     def silent(self) -> bool:
@@ -64,9 +78,14 @@ class Failure:
         }
 
 
-def of_rank(folder: Path, rank: int, node: int, code: int | None, seen_ns: int) -> Failure | None:
-    """The failure of this rank, if it failed: by its exit code, or by what it recorded before it could exit."""
-    record = _record(folder / f"rank-{rank}.error.json")
+def of_rank(
+    folder: Path, rank: int, node: int, code: int | None, seen_ns: int, sent: dict[str, Any] | None = None
+) -> Failure | None:
+    """The failure of this rank, if it failed: by its exit code, or by what it recorded before it could exit.
+
+    `sent` is what it sent of its error while the disk was full.
+    """
+    record = _record(folder / f"rank-{rank}.error.json") or sent
     if not code and record is None:
         return None
     own: dict[str, Any] = record.get("gearshift", {}) if record else {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +20,30 @@ BEAT_SECONDS = 5.0
 MAX_LINE = 4096
 MAX_METRICS_BYTES = 256 * 1024**2
 """Of all ranks together; what comes later is dropped."""
+SIGN = "gearshift"
+"""A line with this name in it is the runner's: what it waits for, or the error that it could not write down."""
+RESERVE_BYTES = 1 << 16
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Journal:
     """The supervisor's memory on disk. A reader sees an old status or a new one, never half of one."""
 
-    def __init__(self, out: Path, job: str, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        out: Path,
+        job: str,
+        attempts: Sequence[Mapping[str, Any]] = (),
+        wall: Callable[[], float] = time.time,
+    ) -> None:
         self._out = out
         self._wall = wall
         (out / METRICS_FOLDER).mkdir(exist_ok=True)
+        self._reserve = out / ".reserve"
+        self.waiting: dict[int, str] = {}
+        """Ranks that reached us -> what each waits for, nothing once it runs its code."""
+        self.errors: dict[int, dict[str, Any]] = {}
+        """What ranks sent of their errors when they could not write them down."""
         self._files: dict[int, int] = {}
         self._written = 0
         self._partial: dict[int, bytes] = {}
@@ -37,37 +53,56 @@ class Journal:
             "state": "starting",
             "reason": None,
             "note": "",
-            "attempt": 0,
+            "attempt": len(attempts),
             "exit_code": None,
             "started_at": self._now(),
             "running_at": None,
             "ended_at": None,
             "ranks": [],
             "first_failure": None,
-            "attempts": [],
+            "attempts": list(attempts),
             "checkpoint_step": None,
         }
 
     def say(self, **changes: Any) -> None:
-        """Change the status and write it."""
+        """Change the status and write it. A full disk is told too: some room was kept for that."""
         self.status |= changes
-        target = self._out / STATUS_FILE
+        self._beat = time.monotonic()
+        try:
+            self._write()
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            self._reserve.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._write()
+
+    def keep_room(self) -> None:
+        """Set something aside for the last words."""
+        with suppress(OSError):
+            self._reserve.write_bytes(b"\0" * RESERVE_BYTES)
+
+    def _write(self) -> None:
         aside = self._out / f".{STATUS_FILE}.new"
         aside.write_text(json.dumps(self.status))
-        aside.replace(target)
-        self._beat = time.monotonic()
+        aside.replace(self._out / STATUS_FILE)
 
     def running(self, attempt: int, members: list[Member]) -> None:
         first = self.status["running_at"] or self._now()
         self.say(state="running", note="", attempt=attempt, running_at=first, ranks=self.ranks(members))
 
     def ended(self, state: str, reason: str, exit_code: int) -> None:
+        self._reserve.unlink(missing_ok=True)
         self.say(state=state, reason=reason, exit_code=exit_code, ended_at=self._now())
 
-    def attempt_failed(self, attempt: int, failure: Failure | None) -> None:
+    def attempt_failed(
+        self, attempt: int, reason: str, counts_as: str | None, failure: Failure | None
+    ) -> None:
         record = {
             "attempt": attempt,
             "ended_at": self._now(),
+            "reason": reason,
+            "counts_as": counts_as,
             "first_failure": failure.as_json() if failure else None,
         }
         self.say(attempts=[*self.status["attempts"], record])
@@ -102,11 +137,23 @@ class Journal:
             return False
         *lines, rest = (self._partial.get(fd, b"") + data).split(b"\n")
         self._partial[fd] = rest if len(rest) <= MAX_LINE else b""
-        self._append(rank, [point for line in lines if (point := _point(line, rank, attempt))])
+        points = [point for line in lines if (point := _point(line, rank, attempt))]
+        self._append(rank, [point for point in points if not self._heard(rank, point)])
         return True
 
-    def forget_pipes(self) -> None:
-        self._partial = {}
+    def _heard(self, rank: int, point: dict[str, Any]) -> bool:
+        """Whether it was not a figure but the runner's own word."""
+        if not isinstance(word := point.get(SIGN), dict):
+            return False
+        if isinstance(waits := word.get("waits"), str):
+            self.waiting[rank] = waits[:300]
+        if isinstance(error := word.get("error"), dict):
+            self.errors[rank] = error
+        return True
+
+    def forget_attempt(self) -> None:
+        """What came through the pipes of ranks that are gone."""
+        self._partial, self.waiting, self.errors = {}, {}, {}
 
     def _append(self, rank: int, points: list[dict[str, Any]]) -> None:
         steps = [point["checkpoint"] for point in points if isinstance(point.get("checkpoint"), int)]
@@ -114,7 +161,8 @@ class Journal:
             self.say(checkpoint_step=steps[-1])
         data = b"".join(json.dumps(point, separators=(",", ":")).encode() + b"\n" for point in points)
         if self._written + len(data) <= MAX_METRICS_BYTES:
-            os.write(self._file(rank), data)
+            with suppress(OSError):
+                os.write(self._file(rank), data)
             self._written += len(data)
 
     def _file(self, rank: int) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gearshift.train.gang import environment
+from gearshift.train.gang.nodes import Node
 from gearshift.train.gang.order import Order
 
 RUNNER = ("-P", "-m", "gearshift.train.runner")
@@ -21,7 +22,18 @@ class Launch:
     order: Order
     attempt: int
     resume: str = ""
-    before_exec: Callable[[], None] | None = None
+    nodes: Sequence[Node] = ()
+    before_exec: Callable[[], None] = lambda: None
+
+    def prepare(self, node: int) -> Callable[[], None]:
+        """What a member does to itself before it becomes a rank."""
+
+        def on_node() -> None:
+            if self.nodes:
+                self.nodes[node].enter()
+            self.before_exec()
+
+        return on_node
 
     @property
     def folder(self) -> Path:
@@ -40,6 +52,8 @@ class Member:
     metrics: dict[int, int] = field(default_factory=dict)
     exit_code: int | None = None
     process: subprocess.Popen[bytes] | None = None
+    halted_at: float | None = None
+    """Since when it is stopped (SIGSTOP), by the monotonic clock."""
 
     @property
     def ended(self) -> bool:
@@ -80,7 +94,7 @@ def _start_rank(launch: Launch, rank: int) -> Member:
     env = _common(launch, node) | environment.of_rank(order, rank, launch.attempt, writer)
     log = launch.folder / f"rank-{rank}.log"
     try:
-        process = _spawn(launch, [order.python, *RUNNER, *order.argv], env, log, (writer,))
+        process = _spawn(launch, node, [order.python, *RUNNER, *order.argv], env, log, (writer,))
     except OSError:
         os.close(reader)
         raise
@@ -102,7 +116,7 @@ def _start_agent(launch: Launch, node: int) -> Member:
     ]
     log = launch.folder / f"agent-{node}.log"
     pipes = {rank: _named_pipe(launch.folder / f"rank-{rank}.fifo") for rank in ranks}
-    return _member(_spawn(launch, argv, _common(launch, node), log, ()), node, ranks, log, pipes)
+    return _member(_spawn(launch, node, argv, _common(launch, node), log, ()), node, ranks, log, pipes)
 
 
 def _common(launch: Launch, node: int) -> dict[str, str]:
@@ -117,7 +131,7 @@ def _named_pipe(path: Path) -> int:
 
 
 def _spawn(
-    launch: Launch, argv: list[str], env: dict[str, str], log: Path, fds: tuple[int, ...]
+    launch: Launch, node: int, argv: list[str], env: dict[str, str], log: Path, fds: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
@@ -130,7 +144,7 @@ def _spawn(
             stderr=subprocess.STDOUT,
             pass_fds=fds,
             start_new_session=True,
-            preexec_fn=launch.before_exec,  # noqa: PLW1509 - this process has one thread
+            preexec_fn=launch.prepare(node),  # noqa: PLW1509 - this process has one thread
         )
     finally:
         os.close(output)

@@ -33,10 +33,24 @@ class Order:
     env: dict[str, str] = field(default_factory=dict)
     cwd: str = "/"
     max_restarts: int = 0
+    """Attempts that may follow one that ended by an `error`."""
+    max_interruptions: int = 0
+    """Attempts that may follow one that was interrupted: its node was lost."""
+    attempts_before: tuple[dict[str, Any], ...] = ()
+    """Those of earlier supervisors of this job, as they wrote them."""
+    join_seconds: float = 60.0
+    """All ranks must have reached their code by then."""
+    halted_seconds: float = 10.0
+    """A rank that was stopped (SIGSTOP) and does not go on for so long has failed."""
+    cut_seconds: float = 5.0
+    """A node whose cable carries nothing for so long is lost."""
     grace_seconds: float = 3.0
     group_timeout_seconds: float = 600.0
     deadline_seconds: float | None = None
     private_network: bool = False
+    node_networks: bool = False
+    """A network for each node, where the box allows it."""
+    nic: str = "lo"
     port: int = 29500
     threads: int = 1
     memory_bytes: int | None = None
@@ -71,6 +85,15 @@ class Order:
         """Exists from the moment control decides to cancel: a rank ended by then is no failure."""
         return Path(self.root) / "cancel"
 
+    @property
+    def notice_mark(self) -> Path:
+        """Exists when the machine is about to be taken away: the job is not cancelled, it goes on elsewhere."""
+        return Path(self.root) / "notice"
+
+    @property
+    def first_attempt(self) -> int:
+        return len(self.attempts_before)
+
     def attempt_dir(self, attempt: int) -> Path:
         return self.out / "attempts" / str(attempt)
 
@@ -83,7 +106,8 @@ class Order:
         places = tuple(
             NodePlace(place["address"], tuple(place["devices"]), place["cuda"]) for place in data.pop("nodes")
         )
-        return cls(nodes=places, argv=tuple(data.pop("argv")), **data)
+        argv, before = tuple(data.pop("argv")), tuple(data.pop("attempts_before"))
+        return cls(nodes=places, argv=argv, attempts_before=before, **data)
 
     @classmethod
     def read(cls, root: Path) -> Order:

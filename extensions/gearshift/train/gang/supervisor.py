@@ -7,10 +7,10 @@ import signal
 import time
 from types import FrameType
 
-from gearshift.train.gang import bundle_files, checkpoints
+from gearshift.train.gang import bundle_files, checkpoints, hosts
 from gearshift.train.gang.attempt import Attempt, Stop
 from gearshift.train.gang.enclosure import Enclosure
-from gearshift.train.gang.endings import EXIT_CLASS, Ending, Reason
+from gearshift.train.gang.endings import EXIT_CLASS, Ending, Reason, Retry
 from gearshift.train.gang.journal import Journal
 from gearshift.train.gang.order import Order
 
@@ -19,9 +19,11 @@ def supervise(order: Order, enclosure: Enclosure) -> int:
     """Run the job to its end and return the exit class (0, 65 user error, 75 may be retried, …)."""
     stop = _listen()
     order.out.mkdir(parents=True, exist_ok=True)
-    journal = Journal(order.out, order.job)
+    journal = Journal(order.out, order.job, order.attempts_before)
+    journal.keep_room()
     journal.say(state="starting")
     try:
+        hosts.show(order, enclosure)
         bundle_files.prepare(order)
         if order.resume_from:
             journal.say(checkpoint_step=checkpoints.adopt(order.checkpoints_before, order.checkpoints))
@@ -36,15 +38,19 @@ def supervise(order: Order, enclosure: Enclosure) -> int:
 
 def _attempts(order: Order, journal: Journal, enclosure: Enclosure, stop: Stop) -> Ending:
     deadline = None if order.deadline_seconds is None else time.monotonic() + order.deadline_seconds
-    number = 0
+    left = {Retry.ERROR: order.max_restarts, Retry.INTERRUPTION: order.max_interruptions}
+    number = order.first_attempt
     while True:
         resume = _resume_from(order)
         ending = Attempt(order, number, journal, enclosure, stop, resume).run(deadline)
+        word = ending.counts_as
+        if ending.failure is not None or word is not None:
+            journal.attempt_failed(number, ending.reason, word, ending.failure)
         if ending.failure is not None:
-            journal.attempt_failed(number, ending.failure)
             journal.say(first_failure=ending.failure.as_json())
-        if not ending.retry or number >= order.max_restarts:
+        if word is None or ending.reason is Reason.INTERRUPTED or left.get(word, 0) == 0:
             return ending
+        left[word] -= 1
         number += 1
         journal.say(state="starting", attempt=number, first_failure=None, note=f"attempt {number + 1}")
 

@@ -18,16 +18,23 @@ def ask(pids: Iterable[int]) -> None:
         _signal(pid, signal.SIGTERM)
 
 
-def reap(ended: Callable[[int, int], None]) -> bool:
-    """Collect every child that has ended and report it; false when there are no children at all."""
+def reap(ended: Callable[[int, int], None], halted: Callable[[int, bool], None] | None = None) -> bool:
+    """Collect every child that has ended and report it; false when there are no children at all.
+
+    `halted` is told of children that were stopped (SIGSTOP), and of those that went on.
+    """
+    changes = os.WNOHANG | (os.WUNTRACED | os.WCONTINUED if halted else 0)
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, changes)
         except ChildProcessError:
             return False
         if pid == 0:
             return True
-        ended(pid, os.waitstatus_to_exitcode(status))
+        if halted and (os.WIFSTOPPED(status) or os.WIFCONTINUED(status)):
+            halted(pid, os.WIFSTOPPED(status))
+        else:
+            ended(pid, os.waitstatus_to_exitcode(status))
 
 
 def kill_all(pid_namespace: bool, ended: Callable[[int, int], None], deadline_seconds: float = 10.0) -> bool:

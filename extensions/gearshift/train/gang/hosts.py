@@ -1,0 +1,61 @@
+"""The names of a gang's nodes: `node-0`, `node-1` … stand in an /etc/hosts that only this gang sees."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from gearshift.train.gang.enclosure import MS_BIND, Enclosure, libc
+from gearshift.train.gang.order import Order
+
+SYSTEM = Path("/etc/hosts")
+
+
+def path(order: Order) -> Path:
+    return order.out / "hosts"
+
+
+def show(order: Order, enclosure: Enclosure) -> None:
+    """Put the gang's own file in place of the box's, in a mount namespace of ours; where that cannot be, addresses do."""
+    path(order).write_text(_of_box() + _lines(order))
+    if enclosure.pid_namespace and SYSTEM.exists():
+        libc.mount(os.fsencode(path(order)), os.fsencode(SYSTEM), None, MS_BIND, None)
+
+
+def write(order: Order) -> None:
+    """The addresses as they are now, in the same file: another one would not be seen."""
+    own = _of_box() if not path(order).exists() else _before(path(order).read_text())
+    with suppress(OSError):
+        path(order).write_text(own + _lines(order))
+
+
+MARK = "# nodes of this job\n"
+
+
+def _before(text: str) -> str:
+    return text.partition(MARK)[0]
+
+
+def _of_box() -> str:
+    try:
+        return SYSTEM.read_text().rstrip("\n") + "\n"
+    except OSError:
+        return "127.0.0.1 localhost\n"
+
+
+def _lines(order: Order) -> str:
+    return MARK + "".join(
+        f"{place.address} node-{number} node-{number}.{order.job}\n"
+        for number, place in enumerate(order.nodes)
+        if _is_address(place.address)
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
