@@ -8,6 +8,17 @@ from gearshift_testing.controls import Control, Person
 from gearshift_testing.gangs import FakeJobs, Jobs
 
 PRESS = "X-Gearshift-Press"
+NEXT = {
+    "position": 1,
+    "of": 1,
+    "needs": 4,
+    "free": 0,
+    "starts_at": None,
+    "seconds": None,
+    "cost_nano": None,
+    "quota": None,
+    "shapes": [],
+}
 
 
 async def refused(who: Person, spec: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +118,7 @@ async def test_C28_two_jobs_of_four_devices_never_hold_half(
     await jobs.turn()
     samples.append(jobs.held())
     waiting = await jobs.job(alice, second)
-    assert waiting["queue"] == {"position": 1, "needs": 4, "free": 0, "after": first}
+    assert waiting["queue"] == NEXT | {"after": first, "after_name": "train", "after_owner": "alice"}
     backend.gangs[first].runs()
     await jobs.turn()
     samples.append(jobs.held())

@@ -257,6 +257,18 @@ CONTRADICTIONS: list[tuple[str, Change, str, str]] = [
     ("a deadline of nothing", lambda d: d["deadlines"].update(start=0), "deadlines.start", "> 0"),
     ("no nodes", lambda d: d["limits"].update(job_nodes=0), "limits.job_nodes", ">= 1"),
     (
+        "a person in two teams",
+        lambda d: d.update(teams=[{"id": n, "members": ["mei"]} for n in ("vision", "audio")]),
+        "teams[1].members",
+        "in 'vision' already",
+    ),
+    (
+        "a team with no chips",
+        lambda d: d.update(teams=[{"id": "vision", "members": ["mei"], "chips": 0}]),
+        "teams[0].chips",
+        ">= 1",
+    ),
+    (
         "overcommit below one",
         lambda d: d["pools"][0].update(cpu_overcommit=0.5),
         "pools[0].cpu_overcommit",

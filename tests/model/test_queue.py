@@ -104,7 +104,7 @@ def test_nobody_is_lost_and_nothing_is_sold_twice(line: list[Waiting], limit: in
 @given(LINES, st.integers(0, 3))
 def test_the_first_in_line_starts_when_there_is_room_for_it(line: list[Waiting], limit: int) -> None:
     if line:
-        first = in_order(line)[0]
+        first = in_order(line, limit)[0]
         alone = next_round([first], [pool()], [], limit).started
         started = next_round(line, [pool()], [], limit).started
         assert (first.id in [one.id for one in started]) == bool(alone)

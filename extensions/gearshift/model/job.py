@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gearshift.model.machine import Plan
+from gearshift.model.quota import Hindrance
 from gearshift.model.record import Input, Instant, Record, Text
 from gearshift.model.workspace import DiskMount
 
@@ -47,6 +48,10 @@ class JobSpec(Input):
     grace_seconds: Annotated[int, Field(ge=0, le=600)] = 3
     group_timeout_seconds: Annotated[int, Field(ge=1, le=86_400)] = 600
     deadline_seconds: Annotated[int, Field(ge=1)] | None = None
+    expected_seconds: Annotated[int, Field(ge=1)] | None = None
+    """How long it will run, as its owner thinks: those who wait are told by it."""
+    priority: Annotated[int, Field(ge=-10, le=10)] = 0
+    """In line; above `queue.max_priority` of the deployment only for an admin."""
     budget_nano: Annotated[int, Field(ge=0)] | None = None
     workspace: str | None = None
     attached: bool = False
@@ -206,6 +211,16 @@ class FirstFailure(Record):
     at: Instant
 
 
+class Shape(Record):
+    """Another shape of the same job. `seconds` is measured, or reckoned as if the work divided evenly over nodes."""
+
+    machine: str
+    nodes: int
+    price_per_hour_nano: int
+    seconds: float | None = None
+    cost_nano: int | None = None
+
+
 class AttemptEnd(Record):
     """How an earlier attempt of a job was over, and which budget the next one was taken from."""
 
@@ -217,12 +232,24 @@ class AttemptEnd(Record):
 
 
 class QueuePlace(Record):
-    """Where a queued job stands: `needs` nodes at once, `free` now, `after` which job."""
+    """Where a queued job stands: `needs` at once, `free` now, `after` which job; what is not known is None."""
 
     position: int
+    of: int = 1
+    """How many wait for the same room."""
     needs: int
     free: int
     after: str | None = None
+    after_name: str | None = None
+    after_owner: str | None = None
+    """Of a job that whoever looks may know of: their own, or their team's."""
+    starts_at: Instant | None = None
+    seconds: float | None = None
+    """How long it will run, declared or measured."""
+    cost_nano: int | None = None
+    quota: Hindrance | None = None
+    shapes: tuple[Shape, ...] = ()
+    """What would start now."""
 
 
 class Job(Record):

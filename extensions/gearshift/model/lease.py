@@ -52,6 +52,8 @@ class Purpose(StrEnum):
     WORKSPACE = "workspace"
     SWITCH = "switch"
     JOB = "job"
+    WAITLIST = "waitlist"
+    """Held for somebody from the waitlist until they say yes."""
 
 
 class Lease(Record):
@@ -144,7 +146,7 @@ def grant(
     others: Sequence[Machine] = (),
 ) -> tuple[Grant, ...]:
     """A grant for each of `count`, all or nothing; else `sold_out`, with those of `others` that are free now."""
-    granted = _try(ask, pools, leases)
+    granted = grants_for(ask, pools, leases)
     if granted is None:
         raise _sold_out(ask, pools, leases, position, others)
     return granted
@@ -157,7 +159,8 @@ def availability(machine: Machine, pools: Sequence[Pool], leases: Sequence[Lease
     )
 
 
-def _try(ask: Ask, pools: Sequence[Pool], leases: Sequence[Lease]) -> tuple[Grant, ...] | None:
+def grants_for(ask: Ask, pools: Sequence[Pool], leases: Sequence[Lease]) -> tuple[Grant, ...] | None:
+    """A grant for each of `count`, or None where there is no room for all."""
     machine = ask.machine
     pool = next((pool for pool in pools if pool.id == machine.pool), None)
     if pool is None or _in_use(ask, leases) + ask.count > machine.capacity:
@@ -230,7 +233,7 @@ def as_lease(granted: Grant, *, id: str, owner: str) -> Lease:
 def _how_many(machine: Machine, pools: Sequence[Pool], leases: Sequence[Lease]) -> int:
     held = list(leases)
     for number in range(machine.capacity):
-        granted = _try(Ask(machine=machine), pools, held)
+        granted = grants_for(Ask(machine=machine), pools, held)
         if granted is None:
             return number
         held.append(as_lease(granted[0], id=f"count-{number}", owner=""))

@@ -1,20 +1,23 @@
 """Who starts next when there is not room for all: priority, then first come, all or nothing, bounded overtaking.
 
-A large job at the head waits until all it needs is free. Smaller ones behind it may start meanwhile, but only
-`overtake_limit` times: from then on nothing behind it starts, so that the room it needs gathers.
+In line are jobs, and workspaces that wait for a machine. A large one at the head waits until all it needs is free.
+Whoever came later may start meanwhile, being smaller or of higher priority, but only `overtake_limit` times: from then
+on it is *due*, goes before all who came later, and none of those starts in its pool, so that the room it needs gathers.
+With a limit of 0 it is first come, first served. Who waits for a quota of their own is no part of this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import Field
 
-from gearshift.model.errors import GearshiftError
 from gearshift.model.job import QueuePlace
-from gearshift.model.lease import Ask, Grant, Lease, Pool, as_lease, free, grant
+from gearshift.model.lease import Ask, Grant, Lease, Pool, Purpose, as_lease, free, grants_for
 from gearshift.model.machine import Machine
+from gearshift.model.quota import Quotas, Usage
 from gearshift.model.record import Instant, Record
 
 
@@ -27,6 +30,12 @@ class Waiting(Record):
     priority: int = 0
     since: Instant
     overtaken: Annotated[int, Field(ge=0)] = 0
+    owner: str = ""
+    seconds: float | None = None
+    """How long it is expected to hold what it gets."""
+    replacing: Lease | None = None
+    """What a workspace that waits for another machine gives in exchange."""
+    is_job: bool = True
 
 
 class Started(Record):
@@ -43,49 +52,140 @@ class Round(Record):
     waiting: tuple[Waiting, ...]
 
 
-def in_order(line: Iterable[Waiting]) -> list[Waiting]:
-    """Higher priority first, then who came first."""
-    return sorted(line, key=lambda one: (-one.priority, one.since, one.id))
+class Expected(Record):
+    """When somebody's turn is expected, and which job's end brings it."""
+
+    at: Instant
+    after: str | None = None
+
+
+def in_order(line: Iterable[Waiting], overtake_limit: int | None = None) -> list[Waiting]:
+    """Who is due, as they came; then higher priority first, then who came first."""
+
+    def key(one: Waiting) -> tuple[bool, int, datetime, str]:
+        due = overtake_limit is not None and one.overtaken >= overtake_limit
+        return (not due, 0 if due else -one.priority, one.since, one.id)
+
+    return sorted(line, key=key)
 
 
 def next_round(
-    line: Iterable[Waiting], pools: Sequence[Pool], leases: Sequence[Lease], overtake_limit: int
+    line: Iterable[Waiting],
+    pools: Sequence[Pool],
+    leases: Sequence[Lease],
+    overtake_limit: int,
+    quotas: Quotas | None = None,
 ) -> Round:
     """Everybody who can start now; their grants do not overlap."""
     started: list[Started] = []
-    waiting: list[Waiting] = []
-    held = list(leases)
-    for one in in_order(line):
-        blocked = any(_same_room(one, ahead) and ahead.overtaken >= overtake_limit for ahead in waiting)
-        grants = None if blocked else _granted(one, pools, held)
+    left = {one.id: one for one in in_order(line, overtake_limit)}
+    held, usage = list(leases), Usage(quotas or Quotas(), leases)
+    for one in list(left.values()):
+        passed = [other for other in left.values() if _passes(one, other) and not _hindered(other, usage)]
+        due = any(left[other.id].overtaken >= overtake_limit for other in passed)
+        grants = None if due or _hindered(one, usage) else grants_for(_ask(one), pools, held)
         if grants is None:
-            waiting.append(one)
             continue
         started.append(Started(id=one.id, grants=grants))
-        held += [as_lease(g, id=f"{one.id}/{node}", owner="") for node, g in enumerate(grants)]
-        waiting = [_overtaken(ahead) if _same_room(one, ahead) else ahead for ahead in waiting]
-    return Round(started=tuple(started), waiting=tuple(waiting))
+        held += leased(one, grants)
+        if one.is_job:
+            usage.add(one.owner, one.machine.amount, one.count)
+        del left[one.id]
+        left |= {other.id: _overtaken(left[other.id]) for other in passed}
+    return Round(started=tuple(started), waiting=tuple(left.values()))
 
 
-def place(name: str, line: Iterable[Waiting], pools: Sequence[Pool], leases: Sequence[Lease]) -> QueuePlace:
+def leased(one: Waiting, grants: Iterable[Grant]) -> list[Lease]:
+    """What is held once it has started."""
+    purpose = Purpose.JOB if one.is_job else Purpose.WAITLIST
+    return [
+        as_lease(granted, id=f"{one.id}/{node}", owner=one.owner).model_copy(
+            update={"purpose": purpose, "job": one.id if one.is_job else None}
+        )
+        for node, granted in enumerate(grants)
+    ]
+
+
+def place(
+    name: str,
+    line: Iterable[Waiting],
+    pools: Sequence[Pool],
+    leases: Sequence[Lease],
+    overtake_limit: int | None = None,
+    quotas: Quotas | None = None,
+) -> QueuePlace:
     """Where somebody stands: what they need at once, what is free, and after whom their turn comes.
 
     Needs are counted in devices, or in machines where the machine has none.
     """
-    order = in_order(line)
+    order = in_order(line, overtake_limit)
     index = next(number for number, one in enumerate(order) if one.id == name)
     one = order[index]
+    same = [other for other in order if _same_room(other, one)]
     ahead = [other.id for other in order[:index] if _same_room(other, one)]
     holders = [lease.job for lease in leases if lease.pool == one.machine.pool and lease.job]
     after = ahead[-1] if ahead else next(iter(holders), None)
     devices = one.machine.amount.devices
     pool = next((pool for pool in pools if pool.id == one.machine.pool), None)
+    usage = Usage(quotas or Quotas(), leases)
     return QueuePlace(
         position=len(ahead) + 1,
+        of=len(same),
         needs=one.count * (devices or 1),
         free=_free(one, pool, leases, bool(devices)),
         after=after,
+        quota=usage.hindrance(one.owner, one.machine.amount, one.count) if one.is_job else None,
+        seconds=one.seconds,
     )
+
+
+def expected_starts(
+    line: Iterable[Waiting],
+    pools: Sequence[Pool],
+    leases: Sequence[Lease],
+    ends: Mapping[str, datetime],
+    now: datetime,
+    overtake_limit: int,
+    quotas: Quotas | None = None,
+) -> dict[str, Expected]:
+    """When each turn comes if all goes as expected and nobody else comes. `ends` tells for a lease when it is given
+    back; one that is not in it is kept. Who is not in the answer waits for an end that nobody knows."""
+    at, waiting, held = now, tuple(line), list(leases)
+    known, found = dict(ends), dict[str, Expected]()
+    after: str | None = None
+    while waiting:
+        lengths = {one.id: one for one in waiting}
+        turn = next_round(waiting, pools, held, overtake_limit, quotas)
+        for started in turn.started:
+            one = lengths[started.id]
+            found[one.id] = Expected(at=at, after=after)
+            taken = leased(one, started.grants)
+            held += taken
+            if one.seconds is not None:
+                known |= {lease.id: at + timedelta(seconds=one.seconds) for lease in taken}
+        waiting = turn.waiting
+        if turn.started:
+            continue
+        coming = [(known[lease.id], lease.job) for lease in held if lease.id in known]
+        if not coming:
+            break
+        at, after = min(coming, key=lambda pair: pair[0])
+        held = [lease for lease in held if lease.id not in known or known[lease.id] > at]
+    return found
+
+
+def would_start(
+    one: Waiting,
+    line: Iterable[Waiting],
+    pools: Sequence[Pool],
+    leases: Sequence[Lease],
+    overtake_limit: int,
+    quotas: Quotas | None = None,
+) -> bool:
+    """Whether it would start at once, in the place of whoever has its id."""
+    others = [other for other in line if other.id != one.id]
+    turn = next_round([*others, one], pools, leases, overtake_limit, quotas)
+    return any(started.id == one.id for started in turn.started)
 
 
 def _free(one: Waiting, pool: Pool | None, leases: Sequence[Lease], devices: bool) -> int:
@@ -102,12 +202,18 @@ def _same_room(one: Waiting, other: Waiting) -> bool:
     return one.machine.pool == other.machine.pool
 
 
+def _passes(one: Waiting, other: Waiting) -> bool:
+    """Whether `other` came first and waits for the same room."""
+    return _same_room(one, other) and (other.since, other.id) < (one.since, one.id)
+
+
+def _hindered(one: Waiting, usage: Usage) -> bool:
+    return one.is_job and usage.hindrance(one.owner, one.machine.amount, one.count) is not None
+
+
 def _overtaken(one: Waiting) -> Waiting:
     return one.model_copy(update={"overtaken": one.overtaken + 1})
 
 
-def _granted(one: Waiting, pools: Sequence[Pool], held: Sequence[Lease]) -> tuple[Grant, ...] | None:
-    try:
-        return grant(Ask(machine=one.machine, count=one.count), pools, held)
-    except GearshiftError:
-        return None
+def _ask(one: Waiting) -> Ask:
+    return Ask(machine=one.machine, count=one.count, replacing=one.replacing)

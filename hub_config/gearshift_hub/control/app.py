@@ -8,6 +8,7 @@ from gearshift_hub.control import errors
 from gearshift_hub.control.auth import Callers
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.doorstep import Doorstep
+from gearshift_hub.control.operations import waitlist as waitlist_part
 from gearshift_hub.control.reconcile import jobs as job_loop
 from gearshift_hub.control.routes import (
     datasets,
@@ -23,6 +24,7 @@ from gearshift_hub.control.routes import (
     plans,
     signin,
     states,
+    waitlist,
     workspaces,
 )
 from gearshift_hub.control.sealing import Sealer
@@ -36,7 +38,7 @@ API = "/api/v1"
 
 def plug(ctx: Context) -> None:
     """Let disks, data sets and jobs register their plan kinds, flows, hooks and loops."""
-    for part in (disk_service, dataset_service, job_service, job_loop):
+    for part in (disk_service, dataset_service, job_service, job_loop, waitlist_part):
         part.plug(ctx)
 
 
@@ -50,7 +52,7 @@ def public_app(ctx: Context) -> FastAPI:
 def public_routes(prefix: str) -> APIRouter:
     """All of them; the tests walk this list."""
     routes, api = APIRouter(), APIRouter(prefix=f"{prefix}{API}")
-    for noun in (me, workspaces, states, idle, plans, events, ledger, disks, datasets, jobs):
+    for noun in (me, workspaces, states, idle, plans, events, ledger, disks, datasets, jobs, waitlist):
         api.include_router(noun.router)
     routes.include_router(api)
     for below_service in (signin, pages):

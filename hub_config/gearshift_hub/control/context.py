@@ -59,6 +59,7 @@ class Hooks:
     `account_deleted`: after a person's workspaces have stopped.
     `shutdown`: before workspaces are stopped on Ctrl-C; jobs end here.
     `loops`: background work by name; started with the app, cancelled with it.
+    `room`: called when something was given back, or somebody joined the line: who waits may be let in.
     """
 
     mounts: list[Callable[[Session, str, str], Sequence[Mount]]] = field(default_factory=list)
@@ -68,6 +69,7 @@ class Hooks:
     account_deleted: list[Callable[[str], Awaitable[None]]] = field(default_factory=list)
     shutdown: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     loops: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    room: list[Callable[[], None]] = field(default_factory=list)
 
 
 @dataclass

@@ -24,7 +24,7 @@ from gearshift_hub.control.events import EventBus
 from gearshift_hub.control.hub_http import HttpHub
 from gearshift_hub.control.operations import flows
 from gearshift_hub.control.operations.engine import Engine
-from gearshift_hub.control.reconcile import idle, rules, servers
+from gearshift_hub.control.reconcile import idle, rules, servers, waitlist
 from gearshift_hub.control.reconcile.loops import Every, Loops
 from gearshift_hub.control.servers_http import HttpServers
 from gearshift_hub.control.services import notices, states
@@ -40,6 +40,7 @@ GOODBYE_S = 3
 LOOK_S = 3.0
 RULES_S = 15.0
 NOTICES_S = 2.0
+WAITLIST_S = 1.0
 CHARGE_S = 20.0
 FORGET_S = 3600.0
 
@@ -113,6 +114,7 @@ def _work(ctx: Context, lock: WriterLock, doors: list[_Door]) -> list[Every]:
         Every("charges", CHARGE_S, lambda: rules.charge(ctx)),
         Every("rules", RULES_S, lambda: rules.stop_what_must(ctx)),
         Every("idle", idle.pause_s(ctx.deployment.idle), lambda: idle.look(ctx)),
+        Every("waitlist", WAITLIST_S, lambda: waitlist.look(ctx)),
         Every("notices", NOTICES_S, lambda: notices.deliver(ctx)),
         Every("states", FORGET_S, lambda: states.prune(ctx)),
         Every("events", FORGET_S, lambda: rules.forget(ctx)),

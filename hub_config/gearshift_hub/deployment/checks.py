@@ -9,7 +9,8 @@ from gearshift.model.image import VENDOR_RUNTIME, Image, Runtime
 from gearshift.model.problems import Problem, nearest
 from gearshift.model.units import format_bytes
 
-from gearshift_hub.deployment.model import DeclaredPool, Disks, Idle, Notices, People, Server
+from gearshift_hub.deployment.kubernetes import check_cluster
+from gearshift_hub.deployment.model import DeclaredPool, Disks, Idle, Notices, People, Server, TeamTable
 from gearshift_hub.deployment.tables import MachineTable
 
 Lists = Mapping[str, Mapping[int, Any]]
@@ -24,10 +25,16 @@ def check(data: Mapping[str, Any], tables: Mapping[str, Any], lists: Lists) -> l
         *_idle_bounds(data, tables["idle"], lists),
         *_mail(tables["notices"]),
         *_duplicates("datasets.enabled", enumerate(tables["datasets"].enabled)),
-        *(problem for name in ("pools", "machines", "images") for problem in _duplicate_ids(name, data)),
+        *(
+            problem
+            for name in ("pools", "machines", "images", "teams")
+            for problem in _duplicate_ids(name, data)
+        ),
         *_devices(lists["pools"]),
+        *_one_team_each(lists["teams"]),
         *_machines(data, lists),
         *_idle_images(data, lists),
+        *check_cluster(data, tables["kubernetes"], lists),
     ]
 
 
@@ -115,6 +122,17 @@ def _duplicates(name: str, values: Iterable[tuple[int, Any]], key: str = "") -> 
             )
         elif isinstance(value, str):
             seen[value] = place
+
+
+def _one_team_each(teams: Mapping[int, TeamTable]) -> Iterator[Problem]:
+    of: dict[str, str] = {}
+    for place, team in teams.items():
+        for who in team.members:
+            if who in of:
+                because = f"this person is in {of[who]!r} already"
+                remedy = "Name each person once."
+                yield Problem(key=f"teams[{place}].members", value=who, because=because, remedy=remedy)
+            of.setdefault(who, team.id)
 
 
 def _devices(pools: Mapping[int, DeclaredPool]) -> Iterator[Problem]:

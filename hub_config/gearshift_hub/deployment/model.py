@@ -12,6 +12,7 @@ from gearshift.model.idle import IdleAction
 from gearshift.model.image import Image
 from gearshift.model.lease import Device, Lease, Pool
 from gearshift.model.machine import Machine
+from gearshift.model.quota import Bound, Quota, Quotas, Team
 from gearshift.model.record import Input
 from gearshift.model.workspace import Mode
 from pydantic import ConfigDict, Field
@@ -29,6 +30,7 @@ from gearshift_hub.deployment.fields import (
     Uid,
     Zone,
 )
+from gearshift_hub.deployment.kubernetes import Backend, Kubernetes
 
 _Count = Annotated[int, Field(ge=1)]
 _TEN_YEARS_H = 87_600
@@ -191,14 +193,30 @@ class Deadlines(Input):
 
 
 class Queue(Input):
-    """How many later jobs may overtake a large one before everything waits for it."""
+    """How the line of jobs and of people who wait for a machine moves."""
 
     overtake_limit: Annotated[int, Field(ge=0)] = 3
+    max_priority: Annotated[int, Field(ge=-10, le=10)] = 0
+    chips_per_person: Bound = None
+    nodes_per_person: Bound = None
+    hold: Seconds = 300
+    wait_hours: Annotated[float, Field(gt=0, le=_TEN_YEARS_H)] = 24.0
+    waits_per_person: _Count = 5
+
+
+class TeamTable(Team):
+    """A team: as it is, but an unknown key is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Id
 
 
 class Deployment(Input):
     """All that exists here. Made by `load`; never changed."""
 
+    backend: Backend = "local"
+    """Where workspaces run: on this box, or on a cluster as `kubernetes` says."""
     server: Server = Server()
     site: Site = Site()
     pools: tuple[DeclaredPool, ...]
@@ -215,6 +233,14 @@ class Deployment(Input):
     state: State = State()
     deadlines: Deadlines = Deadlines()
     queue: Queue = Queue()
+    kubernetes: Kubernetes = Kubernetes()
+    teams: tuple[TeamTable, ...] = ()
+
+    @property
+    def quotas(self) -> Quotas:
+        """What jobs of one person, and of one team, may hold at once."""
+        own = Quota(chips=self.queue.chips_per_person, nodes=self.queue.nodes_per_person)
+        return Quotas(person=own, teams=self.teams)
 
     def machine(self, name: str) -> Machine | None:
         return next((machine for machine in self.machines if machine.id == name), None)

@@ -12,12 +12,18 @@ from gearshift.model.problems import Problem, nearest, problems
 from pydantic import BaseModel, ValidationError
 
 from gearshift_hub.deployment.checks import check
-from gearshift_hub.deployment.model import DeclaredPool, Deployment
+from gearshift_hub.deployment.model import DeclaredPool, Deployment, TeamTable
 from gearshift_hub.deployment.tables import STAND_IN, ImageTable, MachineTable
 
 T = TypeVar("T", bound=BaseModel)
 
-_LISTS: dict[str, type[BaseModel]] = {"pools": DeclaredPool, "machines": MachineTable, "images": ImageTable}
+_LISTS: dict[str, type[BaseModel]] = {
+    "pools": DeclaredPool,
+    "machines": MachineTable,
+    "images": ImageTable,
+    "teams": TeamTable,
+}
+_MAY_BE_NONE = ("teams",)
 _TABLES: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Deployment.model_fields.items()
@@ -58,7 +64,7 @@ def from_data(data: Mapping[str, Any], source: str = "deployment") -> Deployment
     found += check(data, tables, lists)
     if found:
         raise DeploymentError(source, found)
-    return _deployment(tables, lists)
+    return _deployment({**tables, "backend": data.get("backend", "local")}, lists)
 
 
 def _deployment(tables: Mapping[str, Any], lists: Mapping[str, Mapping[int, Any]]) -> Deployment:
@@ -70,6 +76,7 @@ def _deployment(tables: Mapping[str, Any], lists: Mapping[str, Mapping[int, Any]
         **tables,
         pools=pools,
         images=images,
+        teams=tuple(lists["teams"].values()),
         machines=tuple(
             table.machine(image_ids, table.pool in simulated) for table in lists["machines"].values()
         ),
@@ -77,7 +84,7 @@ def _deployment(tables: Mapping[str, Any], lists: Mapping[str, Mapping[int, Any]
 
 
 def _unknown(data: Mapping[str, Any]) -> list[Problem]:
-    known = [*_TABLES, *_LISTS]
+    known = [*_TABLES, *_LISTS, "backend"]
     found: list[Problem] = []
     for key in data:
         if key not in known:
@@ -95,6 +102,8 @@ def _table(name: str, model: type[T], data: Mapping[str, Any], found: list[Probl
 def _list(name: str, model: type[T], data: Mapping[str, Any], found: list[Problem]) -> dict[int, T]:
     """The entries of `[[name]]` by their place in the file."""
     raw = data.get(name, [])
+    if raw == [] and name in _MAY_BE_NONE:
+        return {}
     if not isinstance(raw, list) or not raw:
         because = "it is not a list of tables" if raw else "there is none"
         found.append(Problem(key=name, because=because, remedy=f"Write at least one [[{name}]] table."))

@@ -12,7 +12,7 @@ from gearshift.model.record import Input, Text
 from pydantic import BaseModel, ConfigDict, Field
 
 from gearshift_hub.deployment.fields import Cores, Id, Money, Size
-from gearshift_hub.deployment.model import DeclaredPool
+from gearshift_hub.deployment.model import DeclaredPool, TeamTable
 
 
 class ChipTable(Input):
@@ -93,6 +93,7 @@ STAND_IN: Mapping[type[BaseModel], Mapping[str, Any]] = MappingProxyType(
             "capacity": 0,
             "prices": {"on_demand": "0"},
         },
+        TeamTable: {"id": "unnamed", "members": ()},
     }
 )
 """What the checks see in place of a wrong or missing value: something that raises no second complaint."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations.settling import row_of
-from gearshift_hub.control.services import leases, ledger, workspaces
+from gearshift_hub.control.services import leases, ledger, wait_line, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.steps import Run
 
@@ -41,6 +41,7 @@ def reserve(ctx: Context, run: Run, *, keep_memory: bool) -> dict[str, Any] | No
         if "grant" in run.data:
             return None
         row, old = row_of(session, run), _old_lease(session, run)
+        wait_line.settle(ctx, session, run.workspace, new_spec(run).machine, run.id)
         admission = admit_workspace(
             ctx, session, run.owner, row.name, new_spec(run), replacing=old, keep_memory=keep_memory
         )

@@ -17,7 +17,7 @@ from gearshift_hub.control.hub import ServerState
 from gearshift_hub.control.operations import bringing_back
 from gearshift_hub.control.operations.settling import row_of, settle
 from gearshift_hub.control.operations.stale_hold import past_stale_hold
-from gearshift_hub.control.services import launches, leases, ledger, workspaces
+from gearshift_hub.control.services import launches, leases, ledger, wait_line, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
@@ -93,6 +93,7 @@ class _Start:
             if leases.of_operation(session, run.id):
                 return None
             leases.give_back(ctx, session, workspace=run.workspace)
+            wait_line.settle(ctx, session, run.workspace, _spec(run).machine, run.id)
             assert run.name is not None
             admission = admit_workspace(ctx, session, run.owner, run.name, _spec(run))
             taken = leases.take(

@@ -40,7 +40,7 @@ async def propose_start(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> 
     if not isinstance(body.get("safe", False), bool):
         raise fail("bad_request", field="safe", value=body["safe"], allowed=[False, True])
     with ctx.db.transaction() as session:
-        owner, name, display_name, spec = _wanted(session, actor, body)
+        owner, name, display_name, spec = wanted(session, actor, body)
         _check_rate(ctx, session)
         row = workspaces.find(session, owner, name)
         _check_can_start(session, row, spec)
@@ -137,7 +137,7 @@ async def perform_stop(ctx: Context, actor: Actor, plan: Plan) -> Operation:
     )
 
 
-def _wanted(session: Session, actor: Actor, body: Mapping[str, Any]) -> tuple[str, str, str, WorkspaceSpec]:
+def wanted(session: Session, actor: Actor, body: Mapping[str, Any]) -> tuple[str, str, str, WorkspaceSpec]:
     """Owner, name, display name and spec: of a workspace there is, or of a new one of the caller's own."""
     if body.get("workspace") is not None:
         owner, name = workspaces.parse_id(body["workspace"])

@@ -157,7 +157,7 @@ def _target(ctx: Context, session: Session, owner: str, name: str, body: Mapping
         raise busy(others[-1])
     if row.state != WorkspaceState.READY:
         raise fail("not_running", field="workspace", value=row.id, workspace=row.id)
-    spec = _new_spec(row, body)
+    spec = new_spec(row, body)
     old = leases.of_workspace(session, row.id, Purpose.WORKSPACE)[0]
     how = mode_of(ctx, workspaces.spec_of(row), spec)
     admission, rollback = _admit(ctx, session, row, spec, old, how)
@@ -191,7 +191,7 @@ def _admit(
     return admit_workspace(ctx, session, row.owner, row.name, spec, replacing=old), "saved"
 
 
-def _new_spec(row: WorkspaceRow, body: Mapping[str, Any]) -> WorkspaceSpec:
+def new_spec(row: WorkspaceRow, body: Mapping[str, Any]) -> WorkspaceSpec:
     """The old spec with what is to change; nothing to change means: the same machine once more."""
     changes = {key: body[key] for key in ("machine", "image", "plan", "disks") if body.get(key) is not None}
     return parse(WorkspaceSpec, {**row.spec, **changes})

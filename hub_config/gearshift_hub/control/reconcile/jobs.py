@@ -16,7 +16,7 @@ from gearshift_hub.backends.jobs import JobNotStartedError
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.reconcile.job_launch import placement
 from gearshift_hub.control.reconcile.job_watch import Watch
-from gearshift_hub.control.services import job_line, job_records, jobs
+from gearshift_hub.control.services import job_line, job_records, jobs, wait_line
 
 log = logging.getLogger("gearshift.control.jobs")
 
@@ -29,6 +29,7 @@ def plug(ctx: Context) -> None:
     """Register the loop, and what jobs do when people or the deployment go."""
     loop = JobLoop(ctx)
     ctx.hooks.loops["jobs"] = loop.forever
+    ctx.hooks.room.append(job_records.part(ctx).bell.set)
     ctx.hooks.shutdown.append(loop.shut_down)
     ctx.hooks.account_deleted.append(loop.forget_person)
 
@@ -209,7 +210,8 @@ class JobLoop:
         with self._ctx.db.transaction() as session:
             if job_records.live(session):
                 return BUSY_SECONDS
-            return WAITING_SECONDS if job_records.queued(session) else IDLE_SECONDS
+            somebody_waits = job_records.queued(session) or wait_line.waiting(self._ctx, session)
+            return WAITING_SECONDS if somebody_waits else IDLE_SECONDS
 
     async def _rest(self, bell: asyncio.Event, seconds: float) -> None:
         """Until the bell rings, at most `seconds` of the clock."""

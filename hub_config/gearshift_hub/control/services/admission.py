@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from gearshift.model.admission import Admission, Request, World, admit
-from gearshift.model.errors import fail
+from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.lease import Lease, Purpose
 from gearshift.model.workspace import Mode, WorkspaceSpec, WorkspaceState
 from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.accounts import AccountRow
-from gearshift_hub.control.services import leases, ledger, workspaces
+from gearshift_hub.control.services import job_line, leases, ledger, workspaces
 
 
-def world(ctx: Context, session: Session, user: str, *, without: str | None = None) -> World:
-    """Everything of this instant. `without` leaves out the leases of one workspace, which is about to give them back."""
+def world(
+    ctx: Context, session: Session, user: str, *, without: str | None = None, workspace: str | None = None
+) -> World:
+    """Everything of this instant. `without` leaves out the leases of one workspace, which is about to give them back;
+    what the waitlist holds for `workspace` is room for it."""
     account = session.get(AccountRow, user)
     if account is None or account.deleted_at is not None:
         raise fail("unknown_user", field="user", value=user)
@@ -28,7 +31,7 @@ def world(ctx: Context, session: Session, user: str, *, without: str | None = No
         limits=ctx.deployment.limits,
         currency_symbol=ctx.deployment.site.currency_symbol,
         pools=leases.pools(ctx),
-        leases=tuple(lease for lease in held if without is None or lease.workspace != without),
+        leases=tuple(lease for lease in held if not _passed_over(lease, without, workspace)),
         workspaces_of_user=_holding(session, user),
         jobs_of_user=tuple({lease.job for lease in held if lease.owner == user and lease.job}),
         balance_nano=ledger.balance(session, user, ctx.clock.now()),
@@ -67,7 +70,20 @@ def admit_workspace(
         replacing=replacing,
         keep_memory=keep_memory,
     )
-    return admit(request, world(ctx, session, owner, without=workspace if restarting else None))
+    now = world(ctx, session, owner, without=workspace if restarting else None, workspace=workspace)
+    try:
+        return admit(request, now)
+    except GearshiftError as error:
+        if error.code != "sold_out":
+            raise
+        facts = {**error.facts, "position": job_line.joining_at(ctx, session, spec.machine)}
+        raise fail(error.code, error.field, error.value, error.allowed, **facts) from error
+
+
+def _passed_over(lease: Lease, without: str | None, workspace: str | None) -> bool:
+    if without is not None and lease.workspace == without:
+        return True
+    return workspace is not None and lease.purpose is Purpose.WAITLIST and lease.workspace == workspace
 
 
 def _holding(session: Session, user: str) -> tuple[str, ...]:

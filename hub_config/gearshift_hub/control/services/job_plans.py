@@ -10,7 +10,8 @@ from typing import Any
 from gearshift.model.admission import Request, check
 from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.job import JobSpec, JobState
-from gearshift.model.lease import Purpose
+from gearshift.model.lease import WHOLE, Purpose
+from gearshift.model.quota import Usage
 from gearshift.model.units import cost_nano, format_bytes
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
@@ -41,7 +42,7 @@ async def propose_job(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> di
         resume_step = _resume_step(ctx, session, actor, spec)
         if size is None:
             raise fail("bad_request", field="code", value=spec.code, problem="send this bundle first")
-        place = job_line.place_if_sent(ctx, session, spec)
+        place = job_line.place_if_sent(ctx, session, actor.name, spec)
         balance = ledger.balance(session, actor.name, ctx.clock.now())
     return {
         "name": spec.name,
@@ -79,6 +80,7 @@ async def perform_job(ctx: Context, actor: Actor, plan: Plan) -> BaseModel:
             plan=plan.id,
             spec=spec.model_dump(mode="json"),
             state=JobState.QUEUED,
+            priority=spec.priority,
             price_per_hour_nano=price,
             cap_nano=min(caps, default=None),
             created_at=ctx.clock.now(),
@@ -163,7 +165,32 @@ def _check(ctx: Context, session: Session, actor: Actor, spec: JobSpec) -> int:
         purpose=Purpose.JOB,
         workspace=None,
     )
-    return check(request, world).price_per_hour_nano
+    price = check(request, world).price_per_hour_nano
+    _check_place(ctx, actor, spec)
+    return price
+
+
+def _check_place(ctx: Context, actor: Actor, spec: JobSpec) -> None:
+    """A priority that its sender may ask for, and a size that their quota lets in at all."""
+    most = ctx.deployment.queue.max_priority
+    if spec.priority > most and not actor.admin:
+        raise fail("bad_request", field="priority", value=spec.priority, allowed=[f"-10 to {most}"])
+    amount = job_records.machine_of(ctx, spec.model_dump()).amount
+    over = Usage(ctx.deployment.quotas).hindrance(actor.name, amount, spec.nodes)
+    if over is not None:
+        is_chips = over.what == "chips"
+        raise fail(
+            "quota_over",
+            field="nodes",
+            value=spec.nodes,
+            allowed=[],
+            needed=spec.nodes * (amount.devices * amount.share_milli / WHOLE if is_chips else 1),
+            limit=over.limit,
+            what=over.what,
+            what_zh="芯片" if is_chips else "节点",
+            whose="you" if over.whose == "person" else f"the team {over.name}",
+            whose_zh="您" if over.whose == "person" else f"团队 {over.name} ",
+        )
 
 
 def _resume_step(ctx: Context, session: Session, actor: Actor, spec: JobSpec) -> int | None:

@@ -98,6 +98,8 @@ def give_back(
     session.flush()
     if rows:
         tell(ctx, session)
+        for ring in ctx.hooks.room:
+            ring()
     return len(rows)
 
 

@@ -76,6 +76,9 @@ SUBJECT = {
     "idle_warning": Text(en="{name} is about to stop", zh="{name} 即将停止"),
     "idle_done": Text(en="{name} was stopped", zh="{name} 已停止"),
     "idle_failed": Text(en="{name} goes on", zh="{name} 继续运行"),
+    "wait_free": Text(en="A machine is held for {name}", zh="已为 {name} 保留机器"),
+    "wait_passed": Text(en="The machine held for {name} was given on", zh="为 {name} 保留的机器已让出"),
+    "wait_failed": Text(en="{name} did not begin by itself", zh="{name} 没有自动开始"),
 }
 
 
@@ -95,7 +98,7 @@ def failed(ctx: Context, session: Session, row: WorkspaceRow, error: GearshiftEr
         en=FAILED.en.format(name=row.id, cause=error.message),
         zh=FAILED.zh.format(name=row.id, cause=error.message_zh),
     )
-    _put(ctx, session, row, "idle_failed", {"code": error.code}, sentence)
+    put(ctx, session, row.owner, row.id, "idle_failed", {"code": error.code}, sentence)
 
 
 async def deliver(ctx: Context) -> None:
@@ -141,19 +144,26 @@ def _say(ctx: Context, session: Session, row: WorkspaceRow, text: str, verdict: 
         "machine": machine.id if machine else None,
         "acts_at": to_iso(verdict.acts_at) if verdict.acts_at else None,
     }
-    _put(ctx, session, row, text, data, sentence)
+    put(ctx, session, row.owner, row.id, text, data, sentence)
 
 
-def _put(
-    ctx: Context, session: Session, row: WorkspaceRow, text: str, data: Mapping[str, Any], sentence: Text
+def put(
+    ctx: Context,
+    session: Session,
+    owner: str,
+    workspace: str,
+    text: str,
+    data: Mapping[str, Any],
+    sentence: Text,
 ) -> None:
+    """One event for the pages, and one row for each other way that the deployment names."""
     now = ctx.clock.now()
-    body = {"text": text, "workspace": row.id, "at": to_iso(now), **data, **sentence.model_dump()}
-    ctx.events.add(session, "notice", body, owner=row.owner, workspace=row.id)
+    body = {"text": text, "workspace": workspace, "at": to_iso(now), **data, **sentence.model_dump()}
+    ctx.events.add(session, "notice", body, owner=owner, workspace=workspace)
     ways = ctx.deployment.notices
     for channel, used in ((WEBHOOK, ways.webhook_url), (MAIL, ways.smtp_host)):
         if used:
-            session.add(NoticeRow(channel=channel, owner=row.owner, body=body, due_at=now))
+            session.add(NoticeRow(channel=channel, owner=owner, body=body, due_at=now))
 
 
 async def _send(ways: Notices, one: _Due, now: datetime) -> str | None:

@@ -243,6 +243,35 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_states_owner"), "states", ["owner"], unique=False)
     op.create_table(
+        "waitlist",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=30), nullable=False),
+        sa.Column("display_name", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("spec", sa.JSON(), nullable=False),
+        sa.Column("mode", sa.String(), nullable=False),
+        sa.Column("cap_nano", sa.BigInteger(), nullable=True),
+        sa.Column("max_cost_nano", sa.BigInteger(), nullable=True),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("overtaken", sa.BigInteger(), nullable=False),
+        sa.Column("lease", sa.String(), nullable=True),
+        sa.Column("held_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("begun_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("why", sa.JSON(), nullable=True),
+        sa.Column("error", sa.JSON(), nullable=True),
+        sa.Column("operation", sa.String(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["owner"], ["accounts.name"], name=op.f("fk_waitlist_owner_accounts")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_waitlist")),
+        sa.UniqueConstraint("number", name=op.f("uq_waitlist_number")),
+    )
+    op.create_index(op.f("ix_waitlist_owner"), "waitlist", ["owner"], unique=False)
+    op.create_index(op.f("ix_waitlist_state"), "waitlist", ["state"], unique=False)
+    op.create_table(
         "workspaces",
         sa.Column("owner", sa.String(length=255), nullable=False),
         sa.Column("name", sa.String(length=30), nullable=False),
@@ -322,6 +351,9 @@ def downgrade() -> None:
     op.drop_table("disk_members")
     op.drop_table("disk_holds")
     op.drop_table("workspaces")
+    op.drop_index(op.f("ix_waitlist_state"), table_name="waitlist")
+    op.drop_index(op.f("ix_waitlist_owner"), table_name="waitlist")
+    op.drop_table("waitlist")
     op.drop_index(op.f("ix_states_owner"), table_name="states")
     op.drop_table("states")
     op.drop_index(op.f("ix_jobs_state"), table_name="jobs")
