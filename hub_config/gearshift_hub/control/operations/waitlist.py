@@ -36,7 +36,7 @@ MODES = [mode.value for mode in WaitMode]
 class Joining(Input):
     """What is waited for: a start (of a workspace there is, or of a new one as in a start plan) or a switch."""
 
-    kind: WaitKind
+    what: WaitKind
     machine: str
     workspace: str | None = None
     name: str | None = None
@@ -221,7 +221,7 @@ def _visible(session: Session, actor: Actor, id: str) -> WaitRow:
 
 def _asked(ctx: Context, session: Session, actor: Actor, joining: Joining) -> _Asked:
     """Judge it as the start or switch itself would be judged, but for room."""
-    if joining.kind is WaitKind.SWITCH:
+    if joining.what is WaitKind.SWITCH:
         owner, name, display_name, spec = _switch(session, actor, joining)
     else:
         body = joining.model_dump(mode="json", exclude_none=True)
@@ -236,12 +236,12 @@ def _asked(ctx: Context, session: Session, actor: Actor, joining: Joining) -> _A
         plan=spec.plan,
         disks=spec.disks,
         datasets=spec.datasets,
-        purpose=Purpose.SWITCH if joining.kind is WaitKind.SWITCH else Purpose.WORKSPACE,
+        purpose=Purpose.SWITCH if joining.what is WaitKind.SWITCH else Purpose.WORKSPACE,
         workspace=f"{owner}/{name}",
     )
     checked = check(request, admission.world(ctx, session, owner))
     until = _until(ctx, joining.until)
-    return _Asked(owner, name, display_name, joining.kind, spec, until, checked.price_per_hour_nano)
+    return _Asked(owner, name, display_name, joining.what, spec, until, checked.price_per_hour_nano)
 
 
 def _switch(session: Session, actor: Actor, joining: Joining) -> tuple[str, str, str, WorkspaceSpec]:
