@@ -304,7 +304,7 @@ async def test_a_start_that_went_another_way_ends_the_wait(line: Line, alice: Pe
 
 @ON_SQLITE
 async def test_what_is_refused_when_it_would_begin_fails_with_its_cause_and_frees_the_machine(
-    line: Line, alice: Person, bob: Person
+    line: Line, alice: Person, bob: Person, root: Person
 ) -> None:
     await alice.start("work", "sim-4")
     id = await agree(bob)
@@ -312,7 +312,7 @@ async def test_what_is_refused_when_it_would_begin_fails_with_its_cause_and_free
         session.get_one(AccountRow, "bob").disabled = True
     await alice.stop("work")
     await line.turn()
-    failed = await seen(bob, id)
+    failed = await seen(root, id)
     assert (failed["state"], failed["error"]["code"]) == ("failed", "disabled_user")
     assert line.held() == []
 
