@@ -1,4 +1,4 @@
-"""Kernel state on a shared disk: brought in by its owner's press only, for the bytes that were shown, while the plan holds."""
+"""Kernel state on a shared disk: brought in by its owner's press only, and only as it was shown."""
 
 from __future__ import annotations
 

@@ -53,3 +53,34 @@ def test_a_snapshot_comes_back_and_a_start_offers_the_workspace_as_it_was(
     expect(again.dialog.get_by_role("heading", name="Start report")).to_be_visible()
     expect(again.dialog).to_contain_text("Copied")
     assert gwen.faults == []
+
+
+def test_a_copy_on_a_disk_comes_into_another_workspace_by_a_press(visit: Visit, running: Running) -> None:
+    hana, driver = visit("hana"), Driver(running, "hana")
+    running.account("hana")
+    disk = driver.post("/disks", {"name": "pool", "quota_bytes": 10**9})["id"]
+    driver.start("first", disks=[{"disk": disk, "mode": "rw"}])
+    hana.sign_in()
+    lab = hana.lab("first")
+    lab.notebook()
+    lab.run("epoch = 41")
+    lab.button("History", lab.panel).click()
+    lab.button("Take a snapshot", lab.dialog).click()
+    expect(lab.dialog).to_contain_text("The snapshot is kept. Nothing was stopped.", timeout=SLOW_MS)
+    lab.dialog.get_by_label(re.compile("^Copy .* to a disk$")).select_option("pool")
+    expect(lab.dialog).to_contain_text("Copied to pool.", timeout=SLOW_MS)
+    lab.page.close()
+    driver.stop("first")
+
+    driver.start("second", disks=[{"disk": disk, "mode": "rw"}])
+    lab = hana.lab("second")
+    lab.ready()
+    lab.button("History", lab.panel).click()
+    lab.dialog.get_by_role("button", name=re.compile("^Bring in op-")).click()
+    expect(lab.dialog).to_contain_text("Bring in kernel state from pool?", timeout=SLOW_MS)
+    expect(lab.dialog).to_contain_text("hana/first")
+    lab.confirm("Bring in")
+    expect(lab.dialog).to_contain_text("What was kept is back in your kernels.", timeout=SLOW_MS)
+    row = lab.dialog.get_by_role("row").filter(has_text="pool: op-")
+    expect(row).to_contain_text("1 variable")
+    assert hana.faults == []

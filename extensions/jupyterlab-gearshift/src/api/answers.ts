@@ -1,6 +1,6 @@
 /** The answers of control's API and of our server extension that are no records of the model. */
 
-import type { Entry, Image, Machine } from './records.js';
+import type { Chip, Entry, Image, Machine, Text } from './records.js';
 
 export interface Me {
   name: string;
@@ -85,6 +85,16 @@ export interface Metrics {
   at?: string;
   /** The newest event of memory; another one than before means that there is something to read. */
   incident?: string | null;
+}
+
+/** A kept state of this person on a disk that is attached. */
+export interface SharedState {
+  disk: string;
+  state: string;
+  digest: string;
+  bytes: number;
+  workspace: string;
+  kernels: { kernel_id: string; path: string; name: string }[];
 }
 
 /** What happened to a kernel over memory, or how one ended; kept on the server until it is read. */
@@ -220,6 +230,27 @@ export interface CostLine {
   opened_at: string;
   closed_at: string | null;
   price_per_hour_nano: number;
+  amount_nano: number;
+}
+
+/** What the workspace cost within a span of time; empty `on` where nothing was charged. */
+export interface SpanCost {
+  seconds: number;
+  amount_nano: number;
+  currency: string;
+  currency_symbol: string;
+  /** The digest of its image. */
+  image: string | null;
+  on: SpanPart[];
+}
+
+/** Time on one machine at one price. */
+export interface SpanPart {
+  machine: string;
+  title: Text | null;
+  chip: Chip | null;
+  price_per_hour_nano: number;
+  seconds: number;
   amount_nano: number;
 }
 

@@ -15,6 +15,8 @@ import type {
   Metrics,
   MetricPoint,
   Plan,
+  SpanCost,
+  SharedState,
   SwitchTime,
   Ticket
 } from './answers.js';
@@ -62,6 +64,14 @@ export class Client {
 
   takeSnapshot(): Promise<Operation> {
     return this._request(`${this._here}/states`, { method: 'POST', body: {} });
+  }
+
+  async statesOnDisks(): Promise<SharedState[]> {
+    return list(await this._request('state/shared'));
+  }
+
+  copyState(state: string, disk: string): Promise<SharedState> {
+    return this._request('state/shared', { method: 'POST', body: { state, disk } });
   }
 
   idle(): Promise<Idle> {
@@ -193,6 +203,12 @@ export class Client {
 
   costs(): Promise<Costs> {
     return this._request('api/costs/today');
+  }
+
+  /** What this workspace cost from one instant to another, or to now. */
+  cost(from: string, to: string | null): Promise<SpanCost> {
+    const until = to === null ? '' : `&to=${part(to)}`;
+    return this._request(`${this._here}/cost?from=${part(from)}${until}`);
   }
 
   async ledger(from: string): Promise<LedgerLine[]> {

@@ -30,6 +30,7 @@ const KINDS: Record<string, Describe> = {
   delete_disk: deleteDisk,
   remove_member: removeMember,
   restore_state: restoreState,
+  import_state: importState,
   delete_state: deleteState
 };
 
@@ -149,6 +150,36 @@ function restoreState(figures: Record<string, unknown>, words: Words, format: Fo
     text: t('Names that are there now and are not part of it stay as they are.'),
     rows: [...keptRows(figures['state'] as KeptFigures, words, format), ...kernels.map(kernel => metRow(kernel, words))],
     press: t('Bring back'),
+    look: 'danger'
+  };
+}
+
+interface SharedFigures {
+  disk: { name: string; others: string[] };
+  from: string;
+  bytes: number;
+  kernels: { path: string; name: string }[];
+}
+
+/** Others can write to where it lies, and loading it runs what is in it: the press is consent to this one state. */
+function importState(given: Record<string, unknown>, { t, n, language }: Words, format: Format): Description {
+  const { disk, from, bytes, kernels } = given as unknown as SharedFigures;
+  const others = disk.others.join(language === 'zh' ? '、' : ', ');
+  return {
+    title: t('Bring in kernel state from {disk}?', { disk: disk.name }),
+    text: t(
+      'Loading it runs what is in it. It comes in only if it is, to the byte, what you saved; names of the same spelling are overwritten.'
+    ),
+    rows: [
+      [t('Saved in'), from],
+      [t('Size'), format.bytes(bytes)],
+      ...kernels.map((kernel): [string, string] => [kernel.path || kernel.name, t('kernel')]),
+      [t('Who else has this disk'), others || t('nobody')]
+    ],
+    note: others
+      ? n('{n} other person has this disk. Your consent holds once, for two minutes.', '{n} other people have this disk. Your consent holds once, for two minutes.', disk.others.length)
+      : undefined,
+    press: t('Bring in'),
     look: 'danger'
   };
 }

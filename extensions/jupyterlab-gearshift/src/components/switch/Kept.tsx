@@ -8,6 +8,7 @@ import type { Words } from '../../i18n.js';
 import { useClosed, useFormat, useGearshift, usePart } from '../context.js';
 import { Button, Note, Refused } from '../parts.js';
 import { useMachineTitle } from '../panel/Machine.js';
+import { CopyTo, OnDisks } from './OnDisks.js';
 import { causeOf } from './Report.js';
 
 /** A plan to be asked for, and what its confirmation is called. */
@@ -21,6 +22,7 @@ export function Kept({ ask }: { ask: (asked: Asked) => void }): React.ReactEleme
   const closed = useClosed();
   const { states, error, read } = useKept();
   const [refused, setRefused] = React.useState<ApiError | null>(null);
+  const [copied, setCopied] = React.useState(0);
   const take = (): void => {
     setRefused(null);
     client.takeSnapshot().then(
@@ -39,7 +41,8 @@ export function Kept({ ask }: { ask: (asked: Asked) => void }): React.ReactEleme
       </div>
       {refused && <Refused error={refused} />}
       <Latest />
-      {error ? <Refused error={error} retry={read} /> : <List states={states ?? []} known={states !== null} ask={ask} />}
+      {error ? <Refused error={error} retry={read} /> : <List states={states ?? []} known={states !== null} ask={ask} copied={() => setCopied(copied + 1)} />}
+      <OnDisks ask={ask} copied={copied} />
     </section>
   );
 }
@@ -89,7 +92,12 @@ function wordOf(op: Operation, { t }: Words): string {
   return running ? t('Bringing back what was kept…') : t('What was kept is back in your kernels.');
 }
 
-function List(props: { states: KeptState[]; known: boolean; ask: (asked: Asked) => void }): React.ReactElement {
+interface Acting {
+  ask: (asked: Asked) => void;
+  copied: () => void;
+}
+
+function List(props: Acting & { states: KeptState[]; known: boolean }): React.ReactElement {
   const { words } = useGearshift();
   if (!props.states.length) {
     return <p className="gs-small gs-muted">{props.known ? words.t('Nothing is kept yet. Each stop keeps one.') : words.t('Loading…')}</p>;
@@ -99,7 +107,7 @@ function List(props: { states: KeptState[]; known: boolean; ask: (asked: Asked) 
       <table className="gs-table dense" aria-label={words.t('Kept kernel states')}>
         <tbody>
           {props.states.map(state => (
-            <Line key={state.id} state={state} ask={props.ask} />
+            <Line key={state.id} state={state} ask={props.ask} copied={props.copied} />
           ))}
         </tbody>
       </table>
@@ -107,7 +115,7 @@ function List(props: { states: KeptState[]; known: boolean; ask: (asked: Asked) 
   );
 }
 
-function Line({ state, ask }: { state: KeptState; ask: (asked: Asked) => void }): React.ReactElement {
+function Line({ state, ask, copied }: Acting & { state: KeptState }): React.ReactElement {
   const { client, words } = useGearshift();
   const format = useFormat();
   const title = useMachineTitle();
@@ -137,6 +145,7 @@ function Line({ state, ask }: { state: KeptState; ask: (asked: Asked) => void })
         <Button size="small" closed={closed} aria-label={words.t('Bring back {time}…', { time: when })} onClick={() => asked('restore_state', words.t('Bring back?'))}>
           {words.t('Bring back…')}
         </Button>{' '}
+        <CopyTo state={state} when={when} done={copied} />
         <Button size="small" look="quiet" closed={closed} aria-label={words.t('Delete {time}…', { time: when })} onClick={() => asked('delete_state', words.t('Delete?'))}>
           {words.t('Delete…')}
         </Button>
