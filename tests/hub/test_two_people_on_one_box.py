@@ -89,6 +89,17 @@ for method, path in (("POST", "users/eve/tokens"), ("POST", "users/eve/servers/m
 print(json.dumps([said, own]))
 """
 
+LISTENING = """
+import json, socket
+found = []
+for line in open("/proc/net/tcp").read().splitlines()[1:]:
+    place, state, uid = [line.split()[field] for field in (1, 3, 7)]
+    if state == "0A" and int(uid) == {uid} and int(place[-4:], 16) != {port}:
+        with socket.socket() as door:
+            found.append([int(place[-4:], 16), door.connect_ex(("127.0.0.1", int(place[-4:], 16)))])
+print(json.dumps(found))
+"""
+
 
 @dataclass(frozen=True)
 class Two:
@@ -147,6 +158,36 @@ def test_the_port_of_another_persons_server_opens_to_nobody_else(two: Two) -> No
     assert reached, "the port is not there to be knocked at"
     assert {status for where, status in said.items() if not where.startswith("lab ")} == {403}
     assert {status for where, status in said.items() if where.startswith("lab ")} <= {302, 403}
+
+
+def test_a_kernel_opens_no_door_when_lab_asks_for_its_debugger(two: Two) -> None:
+    with closing(Kernel(two.product.server("mia", "work"), two.product.sign_in("mia"))) as hers:
+        uid = int(hers.run("import os; print(os.getuid())").text)
+        look = LISTENING.format(uid=uid, port=two.mia.state("work")["port"])
+        before = two.run(look)
+        begin = {"type": "request", "seq": 1, "command": "initialize", "arguments": {"clientID": "lab"}}
+        on_control(hers, "debug_request", begin, "debug_reply")
+        features = on_control(hers, "kernel_info_request", {}, "kernel_info_reply")["supported_features"]
+        after = two.run(look)
+    assert after == before, "what takes only messages with the kernel's own secret is there from the start"
+    assert "debugger" not in features
+
+
+def on_control(kernel: Kernel, kind: str, content: dict[str, Any], answer: str) -> Any:
+    """What the kernel answers to a request on its control channel."""
+    header = {"msg_id": secrets.token_hex(8), "msg_type": kind, "username": "", "session": kernel.session}
+    message = {
+        "header": {**header, "version": "5.4", "date": ""},
+        "parent_header": {},
+        "metadata": {},
+        "content": content,
+        "channel": "control",
+    }
+    kernel.connection().send(json.dumps(message))
+    while True:
+        heard = json.loads(kernel.connection().recv())
+        if heard["parent_header"].get("msg_id") == header["msg_id"] and heard["msg_type"] == answer:
+            return heard["content"]
 
 
 def test_code_in_a_kernel_cannot_confirm_spend_or_reach_more_than_it_was_given(two: Two) -> None:

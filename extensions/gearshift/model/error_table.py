@@ -80,6 +80,12 @@ _NAMES = {
         "Job {value!r} has no complete checkpoint: start it anew, and let it call gt.save_checkpoint().",
         "任务 {value!r} 没有完整的检查点：请重新启动，并在代码里调用 gt.save_checkpoint()。",
     ),
+    "job_files_gone": ErrorKind(
+        410,
+        "The files of job {value!r} were removed on {when}: logs, results and checkpoints are kept {days} days after "
+        "the end of a job.",
+        "任务 {value!r} 的文件已于 {when} 删除：日志、结果与检查点在任务结束后保留 {days} 天。",
+    ),
     "unknown_state": ErrorKind(
         404, "There is no kept state {value!r} of {workspace}.", "{workspace} 没有保留的状态 {value!r}。"
     ),

@@ -38,6 +38,7 @@ class Placement:
     limits: ProcessLimits
     node_memory_bytes: int
     threads_per_rank: int
+    log_bytes: int = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Page:
-    """A piece of a file: its bytes from `offset` on, and how long the file is now."""
+    """A piece of a file: its bytes from `offset` on, and how long the file is now.
+
+    `left_out` bytes of a log were not kept before it; a piece that is `cut` ends where such a gap begins.
+    """
 
     data: bytes
     offset: int
     size: int
+    left_out: int = 0
+    cut: bool = False
 
 
 class JobBackend(Protocol):

@@ -27,7 +27,7 @@ from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.reconcile import idle, rules, servers, waitlist
 from gearshift_hub.control.reconcile.loops import Every, Loops
 from gearshift_hub.control.servers_http import HttpServers
-from gearshift_hub.control.services import notices, states
+from gearshift_hub.control.services import jobs, notices, states
 from gearshift_hub.control.settings import Settings
 from gearshift_hub.control.writer_lock import WriterLock
 
@@ -37,6 +37,9 @@ Install = Callable[[Context], Engine]
 """Gives a control its kinds of operation."""
 
 GOODBYE_S = 3
+KEPT_OPEN_S = 120
+"""Longer than any caller keeps an idle connection (traefik 90 s, httpx 5 s): whoever closes first must be the caller, or a
+request meets a connection that is being closed."""
 LOOK_S = 3.0
 RULES_S = 15.0
 NOTICES_S = 2.0
@@ -116,6 +119,7 @@ def _work(ctx: Context, lock: WriterLock, doors: list[_Door]) -> list[Every]:
         Every("idle", idle.pause_s(ctx.deployment.idle), lambda: idle.look(ctx)),
         Every("waitlist", WAITLIST_S, lambda: waitlist.look(ctx)),
         Every("notices", NOTICES_S, lambda: notices.deliver(ctx)),
+        Every("job files", FORGET_S, lambda: jobs.forget_files(ctx)),
         Every("states", FORGET_S, lambda: states.prune(ctx)),
         Every("events", FORGET_S, lambda: rules.forget(ctx)),
     ]
@@ -138,6 +142,7 @@ class _Door(uvicorn.Server):
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=GOODBYE_S,
+                timeout_keep_alive=KEPT_OPEN_S,
                 server_header=False,
             )
         )

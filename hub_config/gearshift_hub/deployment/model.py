@@ -157,6 +157,13 @@ class State(Input):
     per_person_bytes: Size = Field(alias="per_person", default=20_000_000_000)
 
 
+class Jobs(Input):
+    """How much of what a job printed is kept, and how long its folder stays after its end."""
+
+    log_bytes: Annotated[Size, Field(ge=1_000_000)] = Field(alias="log_size", default=64_000_000)
+    keep_days: Annotated[float, Field(gt=0, le=3650)] = 30.0
+
+
 class Memory(Input):
     """Shares of a machine's memory: from `warn_share` on a workspace is warned; at `interrupt_share` the cell that grows
     is interrupted, where its person wants that."""
@@ -233,6 +240,7 @@ class Deployment(Input):
     state: State = State()
     deadlines: Deadlines = Deadlines()
     queue: Queue = Queue()
+    jobs: Jobs = Jobs()
     kubernetes: Kubernetes = Kubernetes()
     teams: tuple[TeamTable, ...] = ()
 

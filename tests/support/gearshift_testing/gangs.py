@@ -132,6 +132,8 @@ class FakeJobs(JobBackend):
     preparing: str | None = None
     stubborn: bool = False
     strays: list[str] = field(default_factory=list)
+    pages: dict[int, Page] = field(default_factory=dict)
+    """Of every log, by the offset that is asked for."""
 
     def save_bundle(self, owner: str, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
@@ -174,7 +176,7 @@ class FakeJobs(JobBackend):
         return [*self.strays, *(job for job, gang in self.gangs.items() if gang.alive)]
 
     def log(self, job: str, attempt: int, rank: int, offset: int, limit: int) -> Page | None:
-        return None
+        return self.pages.get(offset)
 
     def log_bytes(self, job: str, attempt: int, ranks: int) -> int:
         return 0

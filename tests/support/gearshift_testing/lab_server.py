@@ -113,8 +113,9 @@ class LabServer:
             f"--BaseFileIdManager.db_path={self._folders.state}/documents/files.db",
         ]  # fmt: skip
         self._process = subprocess.Popen(
-            command, env=self._environment(), stdout=self._log, stderr=self._log, start_new_session=True
-        )
+            command, env=self._environment(), cwd=self._folders.root, stdout=self._log, stderr=self._log,
+            start_new_session=True,
+        )  # fmt: skip
         self.pid = self._process.pid
         self.url = self._wait_for_address()
         self.http = httpx.Client(

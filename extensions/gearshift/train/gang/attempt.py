@@ -20,6 +20,7 @@ from gearshift.train.gang.blame import Scene
 from gearshift.train.gang.enclosure import Enclosure, die_with_parent
 from gearshift.train.gang.endings import Ending, Reason, of_failure
 from gearshift.train.gang.journal import Journal
+from gearshift.train.gang.log_limit import LogLimit
 from gearshift.train.gang.members import Launch, Member, start_all
 from gearshift.train.gang.nodes import Nodes
 from gearshift.train.gang.order import Order
@@ -59,6 +60,7 @@ class Attempt:
         self._gone: set[int] = set()
         self._joined = False
         self._selector = selectors.DefaultSelector()
+        self._logs = LogLimit(order.attempt_dir(number), order.log_bytes)
 
     def run(self, deadline: float | None) -> Ending:
         before_exec = _before_exec(self._order, self._enclosure)
@@ -121,6 +123,7 @@ class Attempt:
         self._nodes.heard()
         sweep.reap(self._ended, self._was_halted)
         self._journal.beat()
+        self._logs.keep()
 
     def _ended(self, pid: int, code: int) -> None:
         for node in self._nodes.all:
@@ -216,6 +219,7 @@ class Attempt:
             self._wait_politely(grace)
         sweep.kill_all(self._enclosure.pid_namespace, self._ended)
         self._drain()
+        self._logs.keep(last=True)
         self._journal.say(ranks=self._journal.ranks(self._members))
 
     def _wait_politely(self, grace: float) -> None:

@@ -55,6 +55,8 @@ class Order:
     threads: int = 1
     memory_bytes: int | None = None
     """What one node has; a rank that asks for more gets a MemoryError instead of a kill."""
+    log_bytes: int = 64 * 1024**2
+    """Of each rank's log in each attempt."""
     extensions: str | None = None
     resume_from: str = ""
     """The root of an ended job whose newest complete checkpoint this one begins at."""

@@ -1,5 +1,13 @@
 /** The records of gearshift.model as JSON. Written by scripts/records.py; do not edit. */
 
+export interface AttemptEnd {
+  attempt: number;
+  reason: EndReason;
+  counts_as: Retry | null;
+  first_failure: FirstFailure | null;
+  ended_at: string;
+}
+
 export interface Card {
   id: string;
   title: Text;
@@ -63,7 +71,7 @@ export interface DiskMount {
   mode: Mode;
 }
 
-export type EndReason = 'succeeded' | 'user_error' | 'signal' | 'oom' | 'cancelled' | 'did_not_join' | 'deadline' | 'budget' | 'lost' | 'start_failed';
+export type EndReason = 'succeeded' | 'user_error' | 'signal' | 'oom' | 'no_answer' | 'node_lost' | 'interrupted' | 'cancelled' | 'did_not_join' | 'deadline' | 'budget' | 'lost' | 'start_failed';
 
 export interface Entry {
   at: string;
@@ -93,6 +101,14 @@ export interface FirstFailure {
   at: string;
 }
 
+export interface Hindrance {
+  whose: 'person' | 'team';
+  name: string;
+  what: 'chips' | 'nodes';
+  limit: number;
+  used: number;
+}
+
 export interface Image {
   id: string;
   title: Text;
@@ -101,6 +117,16 @@ export interface Image {
   python: string;
   packages: string[];
   digest: string;
+  catalog: string;
+  locked: string;
+  versions: Record<string, string>;
+  chips: string[];
+  minimum_driver: string;
+  licence: string;
+  prebuilt: string[];
+  size_bytes: number | null;
+  deprecated: string | null;
+  needs: Text | null;
 }
 
 export interface Job {
@@ -110,6 +136,7 @@ export interface Job {
   state: JobState;
   reason: EndReason | null;
   attempt: number;
+  attempts: AttemptEnd[];
   ranks: RankStatus[];
   first_failure: FirstFailure | null;
   metrics_last: Record<string, unknown> | null;
@@ -136,9 +163,13 @@ export interface JobSpec {
   disks: DiskMount[];
   datasets: string[];
   max_restarts: number;
+  max_interruptions: number;
+  max_no_capacity: number;
   grace_seconds: number;
   group_timeout_seconds: number;
   deadline_seconds: number | null;
+  expected_seconds: number | null;
+  priority: number;
   budget_nano: number | null;
   workspace: string | null;
   attached: boolean;
@@ -222,9 +253,17 @@ export type Plan = 'on_demand';
 
 export interface QueuePlace {
   position: number;
+  of: number;
   needs: number;
   free: number;
   after: string | null;
+  after_name: string | null;
+  after_owner: string | null;
+  starts_at: string | null;
+  seconds: number | null;
+  cost_nano: number | null;
+  quota: Hindrance | null;
+  shapes: Shape[];
 }
 
 export type RankState = 'waiting' | 'running' | 'succeeded' | 'failed' | 'stopped';
@@ -240,7 +279,17 @@ export interface RankStatus {
   device: string | null;
 }
 
+export type Retry = 'no-capacity' | 'error' | 'interruption';
+
 export type Runtime = 'cpu' | 'cuda' | 'rocm' | 'cann' | 'xla';
+
+export interface Shape {
+  machine: string;
+  nodes: number;
+  price_per_hour_nano: number;
+  seconds: number | null;
+  cost_nano: number | null;
+}
 
 export interface Source {
   package: string;

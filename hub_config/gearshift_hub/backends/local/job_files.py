@@ -47,6 +47,28 @@ def page(root: Path, name: str, offset: int, limit: int) -> Page | None:
         return Page(os.pread(descriptor, limit, start), start, size)
 
 
+def log_page(root: Path, name: str, offset: int, limit: int) -> Page | None:
+    """As `page`, of a log whose middle was perhaps not kept: a page lies before that gap or behind it."""
+    with opened(root, name) as descriptor:
+        if descriptor is None:
+            return None
+        size = os.fstat(descriptor).st_size
+        asked = max(0, size + offset) if offset < 0 else min(offset, size)
+        start = _seek(descriptor, asked, os.SEEK_DATA, size)
+        gap = _seek(descriptor, start, os.SEEK_HOLE, size)
+        data = os.pread(descriptor, min(limit, gap - start), start)
+        left_out = start - _seek(descriptor, 0, os.SEEK_HOLE, size) if start > asked else 0
+        return Page(data, start, size, left_out, cut=start + len(data) == gap < size)
+
+
+def _seek(descriptor: int, offset: int, way: int, size: int) -> int:
+    """Where data or a hole begins from `offset` on; the end where there is none."""
+    try:
+        return min(os.lseek(descriptor, offset, way), size)
+    except OSError:
+        return size
+
+
 def size(root: Path, name: str) -> int:
     """0 for what is not there."""
     with opened(root, name) as descriptor:

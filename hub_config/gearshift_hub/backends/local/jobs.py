@@ -141,7 +141,7 @@ class LocalJobs:
         return [name for name in self._trees.names() if JOB_ID.match(name)]
 
     def log(self, job: str, attempt: int, rank: int, offset: int, limit: int) -> Page | None:
-        return job_files.page(self._root(job), f"attempts/{attempt}/rank-{rank}.log", offset, limit)
+        return job_files.log_page(self._root(job), f"attempts/{attempt}/rank-{rank}.log", offset, limit)
 
     def log_bytes(self, job: str, attempt: int, ranks: int) -> int:
         root = self._root(job)
@@ -221,6 +221,7 @@ class LocalJobs:
             port=_free_port(),
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,
+            log_bytes=placement.log_bytes,
             extensions=self._operators.where,
             resume_from=str(self._root(spec.resume)) if spec.resume else "",
         )

@@ -44,4 +44,6 @@ class JobRow(Base):
     created_at: Mapped[datetime] = mapped_column(index=True)
     started_at: Mapped[datetime | None] = mapped_column(default=None)
     running_at: Mapped[datetime | None] = mapped_column(default=None)
-    ended_at: Mapped[datetime | None] = mapped_column(default=None)
+    ended_at: Mapped[datetime | None] = mapped_column(default=None, index=True)
+    files_gone_at: Mapped[datetime | None] = mapped_column(default=None)
+    """When its folder was removed."""

@@ -36,6 +36,7 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
         ),
         node_memory_bytes=machine.memory_bytes,
         threads_per_rank=max(1, cores // spec.procs),
+        log_bytes=ctx.deployment.jobs.log_bytes,
     )
 
 

@@ -19,7 +19,15 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import admission, job_line, job_records, ledger, plans, workspaces
+from gearshift_hub.control.services import (
+    admission,
+    job_keeping,
+    job_line,
+    job_records,
+    ledger,
+    plans,
+    workspaces,
+)
 from gearshift_hub.control.services.plans import Plan
 
 SECOND_US = 1_000_000
@@ -200,6 +208,7 @@ def _resume_step(ctx: Context, session: Session, actor: Actor, spec: JobSpec) ->
     row = session.get(JobRow, spec.resume)
     if row is None or row.owner != actor.name:
         raise fail("unknown_job", field="resume", value=spec.resume)
+    job_keeping.check_there(ctx, row, "resume")
     before = job_records.shown(ctx, session, row)
     if not before.state.is_final:
         raise fail("job_not_ended", field="resume", value=spec.resume, state=before.state)

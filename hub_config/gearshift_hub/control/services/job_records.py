@@ -19,7 +19,7 @@ from gearshift_hub.backends.jobs import JobBackend
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_line, job_status, leases, ledger
+from gearshift_hub.control.services import job_keeping, job_line, job_status, leases, ledger
 from gearshift_hub.control.services.job_series import Series
 
 
@@ -31,6 +31,9 @@ class JobDetails(Job):
     cap_nano: int | None = None
     plan: str | None = None
     running_at: Instant | None = None
+    files_until: Instant | None = None
+    """Of a job that has ended: when its logs, curve, result and checkpoints are removed."""
+    files_gone_at: Instant | None = None
 
 
 @dataclass
@@ -134,6 +137,8 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
         cap_nano=row.cap_nano,
         checkpoint_step=said.checkpoint_step if said else None,
         plan=row.plan,
+        files_until=job_keeping.until(ctx, row),
+        files_gone_at=row.files_gone_at,
     )
 
 

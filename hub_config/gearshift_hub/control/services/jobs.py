@@ -10,6 +10,7 @@ from typing import Any
 from gearshift.model.errors import fail
 from gearshift.model.job import JobSpec, JobState
 from gearshift.model.record import Record
+from gearshift.model.units import format_bytes
 from sqlalchemy import select
 
 from gearshift_hub.backends.jobs import Page
@@ -17,7 +18,7 @@ from gearshift_hub.backends.local.jobs import LocalJobs
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_line, job_plans, job_records
+from gearshift_hub.control.services import job_keeping, job_line, job_plans, job_records
 from gearshift_hub.control.services.job_records import (
     JobDetails,
     JobsPart,
@@ -98,7 +99,7 @@ async def log_page(
     ctx: Context, actor: Actor, job: str, rank: int, offset: int, attempt: int | None
 ) -> LogPage:
     """The next piece of a rank's log, cut between characters."""
-    row = _visible(ctx, actor, job)
+    row = _with_files(ctx, actor, job)
     last = int(row.status.get("attempt", 0))
     number = last if attempt is None else attempt
     _check_in("rank", rank, JobSpec.read(row.spec).world_size - 1)
@@ -107,14 +108,15 @@ async def log_page(
     final = JobState(row.state).is_final
     if page is None:
         page = Page(b"", max(0, offset), 0)
-    data = page.data if final and page.offset + len(page.data) >= page.size else _whole_characters(page.data)
+    over = page.cut or (final and page.offset + len(page.data) >= page.size)
+    data = page.data if over else _whole_characters(page.data)
     end = page.offset + len(data)
     return LogPage(
         job=job,
         rank=rank,
         attempt=number,
         offset=end,
-        text=data.decode(errors="replace"),
+        text=_gap(page.left_out) + data.decode(errors="replace"),
         size_bytes=page.size,
         done=final and end >= page.size,
     )
@@ -122,7 +124,7 @@ async def log_page(
 
 async def metrics(ctx: Context, actor: Actor, job: str, points: int) -> list[dict[str, Any]]:
     """The curve of rank 0."""
-    _visible(ctx, actor, job)
+    _with_files(ctx, actor, job)
     await read_metrics(ctx, job)
     return part(ctx).series[job].points(points)
 
@@ -138,6 +140,17 @@ async def read_metrics(ctx: Context, job: str) -> bool:
         found = series.take(page) or found
         if len(page.data) < READ_BYTES:
             return found
+
+
+async def forget_files(ctx: Context) -> None:
+    """Remove the folders of jobs that ended longer ago than files are kept."""
+    with ctx.db.transaction() as session:
+        due = job_keeping.due(ctx, session)
+    for job in due:
+        await asyncio.to_thread(part(ctx).backend.remove, job)
+        part(ctx).series.pop(job, None)
+        with ctx.db.transaction() as session:
+            job_records.get(session, job).files_gone_at = ctx.clock.now()
 
 
 async def keep_bundle(ctx: Context, owner: str, data: bytes) -> str:
@@ -158,16 +171,26 @@ async def tidy_bundles(ctx: Context, owner: str, coming: int = 0) -> None:
 
 def open_result(ctx: Context, actor: Actor, job: str) -> tuple[int, int]:
     """A descriptor of what rank 0 handed back, and its size; the caller closes it."""
-    _visible(ctx, actor, job)
+    _with_files(ctx, actor, job)
     found = part(ctx).backend.open_result(job)
     if found is None:
         raise fail("not_found", field="job", value=f"{job}/result")
     return found
 
 
-def _visible(ctx: Context, actor: Actor, job: str) -> JobRow:
+def _with_files(ctx: Context, actor: Actor, job: str) -> JobRow:
     with ctx.db.transaction() as session:
-        return visible(session, actor, job)
+        row = visible(session, actor, job)
+        job_keeping.check_there(ctx, row)
+        return row
+
+
+def _gap(left_out: int) -> str:
+    """A log belongs to no page, so in both languages."""
+    if not left_out:
+        return ""
+    size = format_bytes(left_out)
+    return f"\n[… {size} of this log were not kept … 此处 {size} 日志未保留 …]\n"
 
 
 def _check_in(field: str, value: int, last: int) -> None:

@@ -119,6 +119,7 @@ def _env(
         DOOR_KEY_ENV: keys.door_key(ctx.state_secret, row.owner, row.name),
         "GEARSHIFT_DEVICES": ",".join(device_ids),
         "CUDA_VISIBLE_DEVICES": _visible(ctx, machine, device_ids),
+        "GEARSHIFT_DEBUGGER": "off" if ctx.backend.box.able().uid_per_person else "on",
     }
 
 

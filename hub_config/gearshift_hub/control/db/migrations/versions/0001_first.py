@@ -212,12 +212,14 @@ def upgrade() -> None:
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("running_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("files_gone_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["owner"], ["accounts.name"], name=op.f("fk_jobs_owner_accounts")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
         sa.UniqueConstraint("number", name=op.f("uq_jobs_number")),
         sa.UniqueConstraint("plan", name=op.f("uq_jobs_plan")),
     )
     op.create_index(op.f("ix_jobs_created_at"), "jobs", ["created_at"], unique=False)
+    op.create_index(op.f("ix_jobs_ended_at"), "jobs", ["ended_at"], unique=False)
     op.create_index(op.f("ix_jobs_owner"), "jobs", ["owner"], unique=False)
     op.create_index(op.f("ix_jobs_state"), "jobs", ["state"], unique=False)
     op.create_table(
@@ -358,6 +360,7 @@ def downgrade() -> None:
     op.drop_table("states")
     op.drop_index(op.f("ix_jobs_state"), table_name="jobs")
     op.drop_index(op.f("ix_jobs_owner"), table_name="jobs")
+    op.drop_index(op.f("ix_jobs_ended_at"), table_name="jobs")
     op.drop_index(op.f("ix_jobs_created_at"), table_name="jobs")
     op.drop_table("jobs")
     op.drop_table("home_usage")
