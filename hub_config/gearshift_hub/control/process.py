@@ -25,6 +25,7 @@ from gearshift_hub.control.hub_http import HttpHub
 from gearshift_hub.control.operations import flows
 from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.reconcile import idle, rules, servers, waitlist
+from gearshift_hub.control.reconcile.line_news import LineNews
 from gearshift_hub.control.reconcile.loops import Every, Loops
 from gearshift_hub.control.servers_http import HttpServers
 from gearshift_hub.control.services import jobs, notices, states
@@ -43,7 +44,7 @@ request meets a connection that is being closed."""
 LOOK_S = 3.0
 RULES_S = 15.0
 NOTICES_S = 2.0
-WAITLIST_S = 1.0
+LINE_S = 1.0
 CHARGE_S = 20.0
 FORGET_S = 3600.0
 
@@ -117,7 +118,8 @@ def _work(ctx: Context, lock: WriterLock, doors: list[_Door]) -> list[Every]:
         Every("charges", CHARGE_S, lambda: rules.charge(ctx)),
         Every("rules", RULES_S, lambda: rules.stop_what_must(ctx)),
         Every("idle", idle.pause_s(ctx.deployment.idle), lambda: idle.look(ctx)),
-        Every("waitlist", WAITLIST_S, lambda: waitlist.look(ctx)),
+        Every("waitlist", LINE_S, lambda: waitlist.look(ctx)),
+        Every("line news", LINE_S, LineNews(ctx).look),
         Every("notices", NOTICES_S, lambda: notices.deliver(ctx)),
         Every("job files", FORGET_S, lambda: jobs.forget_files(ctx)),
         Every("states", FORGET_S, lambda: states.prune(ctx)),

@@ -15,7 +15,7 @@ from gearshift.model.units import format_bytes
 
 from gearshift_hub.control.auth import Actor, context, may
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.services import job_records, jobs
+from gearshift_hub.control.services import job_shapes, jobs
 from gearshift_hub.control.services.job_records import JobDetails
 from gearshift_hub.control.services.jobs import LogPage
 
@@ -60,7 +60,7 @@ async def send_bundle(
 @router.get("/jobs/{job}")
 async def show_job(job: str, actor: Actor = Depends(may.read), ctx: Context = Depends(context)) -> JobDetails:
     """One job with its ranks, first failure, place in line and cost so far."""
-    return job_records.one(ctx, actor, job)
+    return job_shapes.one(ctx, actor, job)
 
 
 @router.get("/jobs/{job}/logs")

@@ -80,18 +80,21 @@ def _waiting(ctx: Context, row: JobRow, durations: Durations) -> Waiting | None:
         machine=machine,
         count=row.spec["nodes"],
         priority=row.priority,
-        since=row.created_at + timedelta(microseconds=row.number),
+        since=_since(row),
         overtaken=row.overtaken,
         owner=row.owner,
         seconds=durations.of(row.owner, row.spec),
     )
 
 
-def places(ctx: Context, session: Session) -> dict[str, QueuePlace]:
-    """Where each queued job stands, with when it is expected to start."""
+def _since(row: JobRow) -> datetime:
+    return row.created_at + timedelta(microseconds=row.number)
+
+
+def places(ctx: Context, session: Session, jobs_only: bool = True) -> dict[str, QueuePlace]:
+    """Where each queued job stands, or everybody in line, with when it is expected to start."""
     now = line(ctx, session)
-    jobs = [one for one in now.waiting if one.is_job]
-    return {one.id: _full(now, one) for one in jobs}
+    return {one.id: _full(now, one) for one in now.waiting if one.is_job or not jobs_only}
 
 
 def place_of(ctx: Context, session: Session, row: JobRow) -> QueuePlace | None:
@@ -103,8 +106,15 @@ def place_of(ctx: Context, session: Session, row: JobRow) -> QueuePlace | None:
     return None if one is None else _full(now, one)
 
 
-def place_if_sent(ctx: Context, session: Session, owner: str, spec: JobSpec) -> QueuePlace | None:
-    """Where a job would stand if it were sent now; None when it would start at once."""
+def seconds_of(session: Session, owner: str, spec: JobSpec) -> float | None:
+    """How long this job of theirs will run, declared or measured."""
+    return Durations(session).of(owner, spec.model_dump(mode="json"))
+
+
+def place_if_sent(
+    ctx: Context, session: Session, owner: str, spec: JobSpec, instead: JobRow | None = None
+) -> QueuePlace | None:
+    """Where a job would stand if it were sent now, or in the place of one; None when it would start at once."""
     machine = ctx.deployment.machine(spec.machine)
     assert machine is not None, "checked before"
     now = line(ctx, session)
@@ -113,12 +123,14 @@ def place_if_sent(ctx: Context, session: Session, owner: str, spec: JobSpec) -> 
         machine=machine,
         count=spec.nodes,
         priority=spec.priority,
-        since=ctx.clock.now() + timedelta(seconds=1),
+        since=_since(instead) if instead else ctx.clock.now() + timedelta(seconds=1),
+        overtaken=instead.overtaken if instead else 0,
         owner=owner,
         seconds=now.durations.of(owner, spec.model_dump(mode="json")),
     )
     pools, held = leases.pools(ctx), leases.all_leases(session)
-    then = Line(ctx, session, [*now.waiting, new], now.durations, pools, held)
+    others = [one for one in now.waiting if instead is None or one.id != instead.id]
+    then = Line(ctx, session, [*others, new], now.durations, pools, held)
     turn = next_round(then.waiting, pools, held, then.limit, ctx.deployment.quotas)
     if any(started.id == new.id for started in turn.started):
         return None

@@ -12,7 +12,7 @@ from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.job import JobSpec, JobState
 from gearshift.model.lease import WHOLE, Purpose
 from gearshift.model.quota import Usage
-from gearshift.model.units import cost_nano, format_bytes
+from gearshift.model.units import cost_nano, format_bytes, to_iso
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
@@ -33,7 +33,18 @@ from gearshift_hub.control.services.plans import Plan
 SECOND_US = 1_000_000
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 ENV_BYTES = 1 << 16
-MOVING = ("position", "needs", "after", "starts", "step", "state", "cost_nano", "checkpoint_step")
+MOVING = (
+    "position",
+    "needs",
+    "after",
+    "starts",
+    "starts_at",
+    "estimate_nano",
+    "step",
+    "state",
+    "cost_nano",
+    "checkpoint_step",
+)
 
 
 def register(ctx: Context) -> None:
@@ -43,15 +54,23 @@ def register(ctx: Context) -> None:
 
 async def propose_job(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Price, cap and place in line; everything that could refuse the job is asked here."""
-    spec = _spec(body)
+    spec = spec_of(body)
     size = job_records.part(ctx).backend.bundle_bytes(actor.name, spec.code)
     with ctx.db.transaction() as session:
-        price = _check(ctx, session, actor, spec)
+        price = admitted(ctx, session, actor, spec)
         resume_step = _resume_step(ctx, session, actor, spec)
         if size is None:
             raise fail("bad_request", field="code", value=spec.code, problem="send this bundle first")
-        place = job_line.place_if_sent(ctx, session, actor.name, spec)
-        balance = ledger.balance(session, actor.name, ctx.clock.now())
+        found = figures(ctx, session, actor, spec, price)
+    return {**found, "bundle_bytes": size, "resume_step": resume_step}
+
+
+def figures(
+    ctx: Context, session: Session, actor: Actor, spec: JobSpec, price: int, instead: JobRow | None = None
+) -> dict[str, Any]:
+    """Shape, price, cap and place in line; `instead` is the queued job that would become this."""
+    place = job_line.place_if_sent(ctx, session, actor.name, spec, instead)
+    seconds = job_line.seconds_of(session, actor.name, spec)
     return {
         "name": spec.name,
         "machine": spec.machine,
@@ -59,27 +78,28 @@ async def propose_job(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> di
         "nodes": spec.nodes,
         "procs": spec.procs,
         "launch": spec.launch,
-        "simulated": job_records.machine_of(ctx, body["spec"]).simulated,
+        "simulated": job_records.machine_of(ctx, spec.model_dump()).simulated,
         "price_per_hour_nano": price,
         "max_cost_nano": _most(spec, price),
         "deadline_seconds": spec.deadline_seconds,
-        "bundle_bytes": size,
-        "resume_step": resume_step,
-        "balance_nano": balance,
+        "seconds": seconds,
+        "estimate_nano": None if seconds is None else cost_nano(price, round(seconds * SECOND_US)),
+        "balance_nano": ledger.balance(session, actor.name, ctx.clock.now()),
         "starts": "now" if place is None else "queued",
         "position": place.position if place else 0,
         "needs": place.needs if place else 0,
         "free": place.free if place else 0,
         "after": place.after if place else None,
+        "starts_at": to_iso(place.starts_at) if place and place.starts_at else None,
     }
 
 
 async def perform_job(ctx: Context, actor: Actor, plan: Plan) -> BaseModel:
     """Put it in line; it starts with the next look at the line when there is room."""
-    spec = _spec(plan.body)
+    spec = spec_of(plan.body)
     caps = [cap for cap in (spec.budget_nano, plan.max_cost_nano) if cap is not None]
     with ctx.db.transaction() as session:
-        price = _check(ctx, session, actor, spec)
+        price = admitted(ctx, session, actor, spec)
         _resume_step(ctx, session, actor, spec)
         row = JobRow(
             id=f"job-{secrets.token_hex(4)}",
@@ -122,7 +142,7 @@ async def perform_cancel(ctx: Context, actor: Actor, plan: Plan) -> BaseModel:
     return details
 
 
-def _spec(body: Mapping[str, Any]) -> JobSpec:
+def spec_of(body: Mapping[str, Any]) -> JobSpec:
     """The spec as it was written, or the first field that does not fit."""
     given = body.get("spec")
     if not isinstance(given, Mapping):
@@ -157,10 +177,11 @@ def _check_env(spec: JobSpec) -> None:
         raise fail("bad_request", field="argv", value=None, problem="a word holds a NUL")
 
 
-def _check(ctx: Context, session: Session, actor: Actor, spec: JobSpec) -> int:
-    """May it wait in line? Returns the price per hour of all its nodes."""
+def admitted(ctx: Context, session: Session, actor: Actor, spec: JobSpec, besides: str | None = None) -> int:
+    """May it wait in line, were `besides` not there? Returns the price per hour of all its nodes."""
     world = admission.world(ctx, session, actor.name)
-    world = world.model_copy(update={"jobs_of_user": job_line.unended(session, actor.name)})
+    others = tuple(job for job in job_line.unended(session, actor.name) if job != besides)
+    world = world.model_copy(update={"jobs_of_user": others})
     request = Request(
         user=actor.name,
         machine=spec.machine,

@@ -18,7 +18,7 @@ from gearshift_hub.backends.local.jobs import LocalJobs
 from gearshift_hub.control.auth import Actor
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_keeping, job_line, job_plans, job_records
+from gearshift_hub.control.services import job_keeping, job_line, job_plans, job_records, job_shapes
 from gearshift_hub.control.services.job_records import (
     JobDetails,
     JobsPart,
@@ -56,6 +56,7 @@ def plug(ctx: Context) -> None:
         private = ctx.backend.box.able().uid_per_person
         ctx.backend.parts.put(JobsPart, JobsPart(LocalJobs(ctx.home, sys.executable, private)))
     job_plans.register(ctx)
+    job_shapes.register(ctx)
 
 
 def attend(ctx: Context, actor: Actor, job: str, over: bool) -> None:
@@ -79,6 +80,14 @@ def end_unattended(ctx: Context) -> None:
         for id, told in part(ctx).attended.items():
             if now - told > UNATTENDED_SECONDS:
                 cancel(ctx, session, attached[id], "the end of its kernel")
+
+
+def take_away(ctx: Context, job: str) -> bool:
+    """The machines of a job go away; false when it holds none, or is being ended already."""
+    with ctx.db.transaction() as session:
+        told = job_records.take_away(ctx, session, job_records.get(session, job))
+    part(ctx).bell.set()
+    return told
 
 
 def listed(ctx: Context, actor: Actor, workspace: str | None, plan: str | None) -> list[JobDetails]:
