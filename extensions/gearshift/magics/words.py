@@ -24,6 +24,9 @@ REASON = {
     "deadline": "Its deadline passed.",
     "budget": "Its cap on cost or the balance was used up.",
     "lost": "Its supervisor was lost.",
+    "node_lost": "A node was lost.",
+    "no_answer": "A rank or the network did not answer.",
+    "interrupted": "Its machine was taken away.",
     "did_not_join": "Not all ranks started in time.",
     "start_failed": "It did not start. Not charged.",
 }
@@ -47,6 +50,8 @@ def failure(job: Mapping[str, Any]) -> str:
     first = job.get("first_failure")
     if not first:
         return ""
+    if first.get("signal") is None and first.get("exit_code") is None:
+        return f"Rank {first['rank']} on node {first['node']}: {first.get('message', '')}"
     how = f"signal {first['signal']}" if first.get("signal") else f"exit code {first['exit_code']}"
     cause = f": {first['message']}" if first.get("message") else ""
     return f"Rank {first['rank']} on node {first['node']} failed first, {how}{cause}"

@@ -38,6 +38,9 @@ class Placement:
     limits: ProcessLimits
     node_memory_bytes: int
     threads_per_rank: int
+    join_seconds: float = 60.0
+    attempts: tuple[dict[str, Any], ...] = ()
+    """Those before, as their supervisors told them."""
     log_bytes: int = 64_000_000
 
 
@@ -93,8 +96,10 @@ class JobBackend(Protocol):
 
     def look(self, job: str, tree: str) -> Seen: ...
 
-    def stop(self, job: str, tree: str, grace_seconds: float) -> None:
-        """Ask, wait for the grace, kill all of it. Returns when nothing is left; gone already is success."""
+    def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
+        """Ask, wait for the grace, kill all of it. Returns when nothing is left; gone already is success.
+
+        With `notice` it is told that its machine goes away: it is to go on elsewhere, and is not cancelled."""
 
     def kill(self, tree: str) -> None: ...
 

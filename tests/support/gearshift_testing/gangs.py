@@ -164,10 +164,10 @@ class FakeJobs(JobBackend):
             return Seen(alive=False)
         return Seen(gang.alive, gang.exit_code, gang.status, gang.beat, gang.cpu_seconds)
 
-    def stop(self, job: str, tree: str, grace_seconds: float) -> None:
+    def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
         self.stopped.append(job)
         if job in self.gangs and not self.stubborn:
-            self.gangs[job].ends("cancelled")
+            self.gangs[job].ends("interrupted" if notice else "cancelled")
 
     def kill(self, tree: str) -> None:
         self.strays = [stray for stray in self.strays if stray != tree]

@@ -53,7 +53,7 @@ class Journal:
             "state": "starting",
             "reason": None,
             "note": "",
-            "attempt": len(attempts),
+            "attempt": int(attempts[-1]["attempt"]) + 1 if attempts else 0,
             "exit_code": None,
             "started_at": self._now(),
             "running_at": None,

@@ -94,7 +94,12 @@ class Order:
 
     @property
     def first_attempt(self) -> int:
-        return len(self.attempts_before)
+        return int(self.attempts_before[-1]["attempt"]) + 1 if self.attempts_before else 0
+
+    def left_of(self, word: str) -> int:
+        """What earlier supervisors left of a budget; a word without one is control's to try again."""
+        budget = {"error": self.max_restarts, "interruption": self.max_interruptions}.get(word, 0)
+        return budget - len([one for one in self.attempts_before if one.get("counts_as") == word])
 
     def attempt_dir(self, attempt: int) -> Path:
         return self.out / "attempts" / str(attempt)

@@ -38,7 +38,7 @@ def supervise(order: Order, enclosure: Enclosure) -> int:
 
 def _attempts(order: Order, journal: Journal, enclosure: Enclosure, stop: Stop) -> Ending:
     deadline = None if order.deadline_seconds is None else time.monotonic() + order.deadline_seconds
-    left = {Retry.ERROR: order.max_restarts, Retry.INTERRUPTION: order.max_interruptions}
+    left = {word: order.left_of(word) for word in Retry}
     number = order.first_attempt
     while True:
         resume = _resume_from(order)
@@ -48,7 +48,7 @@ def _attempts(order: Order, journal: Journal, enclosure: Enclosure, stop: Stop) 
             journal.attempt_failed(number, ending.reason, word, ending.failure)
         if ending.failure is not None:
             journal.say(first_failure=ending.failure.as_json())
-        if word is None or ending.reason is Reason.INTERRUPTED or left.get(word, 0) == 0:
+        if word is None or ending.reason is Reason.INTERRUPTED or left[word] <= 0:
             return ending
         left[word] -= 1
         number += 1

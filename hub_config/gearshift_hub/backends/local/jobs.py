@@ -29,6 +29,7 @@ from .bundles import Bundles
 from .job_operators import Operators
 from .processes import StartRefused, Trees, Usage
 
+CANCEL, NOTICE = "cancel", "notice"
 JOB_ID = re.compile(r"job-[0-9a-f]{8,32}")
 STATUS_LIMIT = 1 << 20
 KILL_MARGIN_SECONDS = 2.0
@@ -158,9 +159,9 @@ class LocalJobs:
 
     # -- end ------------------------------------------------------------------------------------
 
-    def stop(self, job: str, tree: str, grace_seconds: float) -> None:
+    def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
         with suppress(FileNotFoundError):
-            (self._root(job) / "cancel").touch()
+            (self._root(job) / (NOTICE if notice else CANCEL)).touch()
         self._trees.stop(tree, grace_seconds + KILL_MARGIN_SECONDS)
 
     def kill(self, tree: str) -> None:
@@ -180,8 +181,12 @@ class LocalJobs:
         return self._home.jobs / job
 
     def _lay_out(self, root: Path, placement: Placement) -> Order:
-        """The folders, the bundle and the order; a start that is repeated writes the same again."""
+        """The folders, the bundle and the order; a start that is repeated writes the same again.
+
+        What an earlier supervisor of this job was told and said last is not for the new one."""
         person = placement.person
+        for name in (CANCEL, NOTICE, "out/status.json"):
+            (root / name).unlink(missing_ok=True)
         for folder, mode in ((self._home.jobs, 0o711), (root, 0o750), (root / "out", 0o700)):
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
@@ -214,10 +219,14 @@ class LocalJobs:
             cwd=env.pop("GS_CWD", placement.person.home),
             env=env,
             max_restarts=spec.max_restarts,
+            max_interruptions=spec.max_interruptions,
+            attempts_before=placement.attempts,
+            join_seconds=placement.join_seconds,
             grace_seconds=spec.grace_seconds,
             group_timeout_seconds=spec.group_timeout_seconds,
             deadline_seconds=spec.deadline_seconds,
             private_network=self._private,
+            node_networks=not any(node.cuda for node in placement.nodes),
             port=_free_port(),
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,

@@ -33,6 +33,10 @@ class JobRow(Base):
     note: Mapped[str] = mapped_column(Text, default="")
     priority: Mapped[int] = mapped_column(default=0)
     overtaken: Mapped[int] = mapped_column(default=0)
+    retried: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Word of a retry -> how often control put it back in line for it."""
+    not_before: Mapped[datetime | None] = mapped_column(default=None)
+    """Put back in line, it waits so long before it is tried again."""
     price_per_hour_nano: Mapped[int]
     cap_nano: Mapped[int | None] = mapped_column(default=None)
     cost_nano: Mapped[int | None] = mapped_column(default=None)

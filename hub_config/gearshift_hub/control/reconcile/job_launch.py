@@ -15,6 +15,8 @@ from gearshift_hub.control.db.jobs import JobRow
 from gearshift_hub.control.services import job_records, launches, leases
 
 PIDS_PER_NODE = 4096
+JOIN_SHARE = 0.9
+"""Of the deadline of a start: the supervisor, which knows who is missing, says so before control ends it."""
 
 
 def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
@@ -36,6 +38,8 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
         ),
         node_memory_bytes=machine.memory_bytes,
         threads_per_rank=max(1, cores // spec.procs),
+        join_seconds=ctx.deployment.deadlines.start * JOIN_SHARE,
+        attempts=tuple(row.status.get("attempts", ())),
         log_bytes=ctx.deployment.jobs.log_bytes,
     )
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.backends.jobs import Seen
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_records, job_status, jobs, leases, ledger
+from gearshift_hub.control.services import job_records, job_retries, job_status, jobs, leases, ledger
 from gearshift_hub.control.services.job_status import Said
 
 MONEY_SECONDS = 5.0
@@ -24,6 +24,14 @@ COMPUTES_SECONDS = 10.0
 """Of processor time: no supervisor uses that much before its ranks run."""
 ROUGH = ((3600.0, 5.0), (600.0, 2.0), (0.0, 1.0))
 """Seconds a job has run -> seconds between two events that only say *there is more to read*."""
+
+
+@dataclass(frozen=True)
+class Must:
+    """How a gang is to be ended: with which grace, and whether it is only told that its machine goes away."""
+
+    grace_seconds: float
+    notice: bool
 
 
 @dataclass
@@ -46,8 +54,8 @@ class Watch:
         self._memory: dict[str, _Memory] = {}
         self._began = ctx.clock.now()
 
-    async def look(self, id: str) -> float | None:
-        """Look once. A number is the grace with which the gang must be ended now."""
+    async def look(self, id: str) -> Must | None:
+        """Look once; what must be done with the gang now."""
         seen = await asyncio.to_thread(job_records.part(self._ctx).backend.look, id, id)
         if not seen.alive or self._due(id):
             await self._tell_more(id)
@@ -63,7 +71,7 @@ class Watch:
             self._computing(session, row, seen)
             if row.ending is None:
                 row.ending = self._must_end(session, row, seen)
-            return self._grace(row) if row.ending is not None else None
+            return self._how(row) if row.ending is not None else None
 
     def end(
         self, session: Session, row: JobRow, reason: EndReason, *, note: str = "", at: datetime | None = None
@@ -84,6 +92,43 @@ class Watch:
         )
         self._memory.pop(row.id, None)
         job_records.part(self._ctx).bell.set()
+
+    def did_not_start(self, session: Session, row: JobRow, note: str) -> None:
+        """The box could not start it: it waits for another try, or has failed."""
+        if not self._again(session, row, None, EndReason.START_FAILED):
+            self.end(session, row, EndReason.START_FAILED, note=note)
+
+    # -- again ----------------------------------------------------------------------------------
+
+    def _again(self, session: Session, row: JobRow, said: Said | None, reason: EndReason) -> bool:
+        """Back to its place in line, if this is tried again and its budget lasts; machine and meter are given back."""
+        spec, word = JobSpec.read(row.spec), reason.counts_as
+        if word is None or JobState(row.state) is JobState.CANCELLING:
+            return False
+        status = job_retries.status_after(said, reason, word, self._ctx.clock.now())
+        tries = int(row.retried.get(word, 0)) + 1
+        if max(tries, job_retries.counted(status, word)) > spec.budget_of(word):
+            return False
+        now = self._ctx.clock.now()
+        ledger.close_interval(session, job_records.subject(row.id), now)
+        leases.give_back(self._ctx, session, job=row.id)
+        job_records.change(
+            self._ctx,
+            session,
+            row,
+            JobState.QUEUED,
+            status=status,
+            retried={**row.retried, word: tries},
+            not_before=now + job_retries.pause(word, tries),
+            note=f"{word}: try {tries} of {spec.budget_of(word)} begins soon",
+            ending=None,
+            tree=None,
+            started_at=None,
+            running_at=None,
+        )
+        self._memory.pop(row.id, None)
+        job_records.part(self._ctx).bell.set()
+        return True
 
     # -- alive ----------------------------------------------------------------------------------
 
@@ -151,9 +196,10 @@ class Watch:
             return EndReason.BUDGET
         return None
 
-    def _grace(self, row: JobRow) -> float:
-        """A supervisor that gives no sign of life gets none."""
-        return 0.0 if row.ending == EndReason.LOST else float(row.spec["grace_seconds"])
+    def _how(self, row: JobRow) -> Must:
+        """A supervisor that gives no sign of life gets no grace."""
+        grace = 0.0 if row.ending == EndReason.LOST else float(row.spec["grace_seconds"])
+        return Must(grace, row.ending == EndReason.INTERRUPTED)
 
     # -- over -----------------------------------------------------------------------------------
 
@@ -163,7 +209,10 @@ class Watch:
         if row.running_at is None and said is not None and said.ranks and row.started_at is not None:
             self._charge(session, row, row.started_at)
         note = said.note if said else f"The supervisor ended with {seen.exit_code} before its first word."
-        self.end(session, row, self._why(row, said), note=note, at=self._end_time(row, said))
+        reason = self._why(row, said)
+        last = said or job_status.read(row.status or None, JobSpec.read(row.spec).world_size)
+        if not self._again(session, row, last, reason):
+            self.end(session, row, reason, note=note, at=self._end_time(row, said))
 
     def _why(self, row: JobRow, said: Said | None) -> EndReason:
         if row.ending is not None:
@@ -171,7 +220,8 @@ class Watch:
         told = job_status.reason_of(said) if said is not None else None
         if told is not None:
             return told
-        return EndReason.START_FAILED if said is None or not said.ranks else EndReason.LOST
+        began = row.running_at is not None or (said is not None and said.ranks)
+        return EndReason.LOST if began else EndReason.START_FAILED
 
     def _end_time(self, row: JobRow, said: Said | None) -> datetime:
         """Now; for a gang that ended while control was away, when it says it did, if that can be."""

@@ -15,7 +15,7 @@ from gearshift.model.job import EndReason, JobState
 from gearshift_hub.backends.jobs import JobNotStartedError
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.reconcile.job_launch import placement
-from gearshift_hub.control.reconcile.job_watch import Watch
+from gearshift_hub.control.reconcile.job_watch import Must, Watch
 from gearshift_hub.control.services import job_line, job_records, jobs, wait_line
 
 log = logging.getLogger("gearshift.control.jobs")
@@ -102,9 +102,11 @@ class JobLoop:
 
     def _not_ready(self) -> list[str]:
         """Queued jobs whose launch needs something made first (DeepSpeed's operator); told in their note."""
+        now = self._ctx.clock.now()
         with self._ctx.db.transaction() as session:
-            launches = {row.id: str(row.spec["launch"]) for row in job_records.queued(session)}
-        waiting: list[str] = []
+            queued = job_records.queued(session)
+            waiting = [row.id for row in queued if row.not_before is not None and row.not_before > now]
+            launches = {row.id: str(row.spec["launch"]) for row in queued if row.id not in waiting}
         for id, launch in launches.items():
             note, refused = self._prepare(launch)
             if note:
@@ -135,9 +137,11 @@ class JobLoop:
             with self._ctx.db.transaction() as session:
                 placed = placement(self._ctx, session, job_records.get(session, id))
             await asyncio.to_thread(job_records.part(self._ctx).backend.start, placed)
+        except JobNotStartedError as error:
+            with self._ctx.db.transaction() as session:
+                self._watch.did_not_start(session, job_records.get(session, id), str(error))
         except Exception as error:
-            if not isinstance(error, JobNotStartedError):
-                log.exception("job %s did not start", id)
+            log.exception("job %s did not start", id)
             with self._ctx.db.transaction() as session:
                 self._watch.end(
                     session, job_records.get(session, id), EndReason.START_FAILED, note=str(error)
@@ -171,13 +175,14 @@ class JobLoop:
             log.exception("job %s could not be looked at", id)
 
     async def _look(self, id: str) -> None:
-        ending = await self._watch.look(id)
-        if ending is not None and id not in self.stopping:
-            self.stopping[id] = asyncio.create_task(self._stop(id, ending))
+        must = await self._watch.look(id)
+        if must is not None and id not in self.stopping:
+            self.stopping[id] = asyncio.create_task(self._stop(id, must))
 
-    async def _stop(self, id: str, grace_seconds: float) -> None:
+    async def _stop(self, id: str, must: Must) -> None:
+        backend = job_records.part(self._ctx).backend
         try:
-            await asyncio.to_thread(job_records.part(self._ctx).backend.stop, id, id, grace_seconds)
+            await asyncio.to_thread(backend.stop, id, id, must.grace_seconds, must.notice)
         except Exception:
             log.exception("job %s could not be stopped; it is tried again", id)
             await self._ctx.clock.sleep(WAITING_SECONDS)

@@ -18,6 +18,7 @@ from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.operations.hub_doors import ServerReport
 from gearshift_hub.control.operations.shutdown import shut_down
 from gearshift_hub.control.routes.ledger import Integrity, integrity
+from gearshift_hub.control.services import jobs
 
 router = APIRouter(prefix="/internal", tags=["internal"])
 
@@ -96,6 +97,12 @@ async def end_everything(ctx: Context = Depends(context)) -> Ended:
     """Save kernel state, stop all workspaces and jobs, close all intervals; nothing new is started from here on."""
     stopped, unconfirmed = await shut_down(ctx)
     return Ended(stopped=stopped, unconfirmed=unconfirmed)
+
+
+@router.post("/jobs/{job}/notice")
+async def take_job_away(job: str, ctx: Context = Depends(context)) -> dict[str, bool]:
+    """The machines of a job are about to be taken away (spot, maintenance): its ranks get their grace to save."""
+    return {"told": jobs.take_away(ctx, job)}
 
 
 @router.get("/health")

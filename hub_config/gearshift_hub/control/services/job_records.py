@@ -104,7 +104,7 @@ def of_owner(session: Session, owner: str) -> list[JobRow]:
 def one(ctx: Context, actor: Actor, job: str) -> JobDetails:
     with ctx.db.transaction() as session:
         row = visible(session, actor, job)
-        return shown(ctx, session, row, job_line.places(ctx, session).get(row.id))
+        return shown(ctx, session, row, job_line.place_of(ctx, session, row))
 
 
 def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None = None) -> JobDetails:
@@ -114,7 +114,9 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
     held = [lease.device_ids for lease in nodes(session, row)] if JobState(row.state).holds_lease else []
     cost = row.cost_nano
     if cost is None:
-        cost = ledger.cost_of(session, subject(row.id), ctx.clock.now()) if row.running_at else 0
+        cost = (
+            ledger.cost_of(session, subject(row.id), ctx.clock.now()) if row.running_at or row.retried else 0
+        )
     return JobDetails(
         id=row.id,
         owner=row.owner,
@@ -122,6 +124,7 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
         state=JobState(row.state),
         reason=row.reason,
         attempt=said.attempt if said else 0,
+        attempts=job_status.attempts(said),
         ranks=job_status.ranks(said, spec, held) if row.started_at else (),
         first_failure=job_status.failure(said),
         metrics_last=row.metrics_last,
@@ -164,7 +167,7 @@ def change(ctx: Context, session: Session, row: JobRow, state: JobState, **field
 
 def tell(ctx: Context, session: Session, row: JobRow) -> JobDetails:
     """Everybody who looks at the job sees it as it is now."""
-    details = shown(ctx, session, row, job_line.places(ctx, session).get(row.id))
+    details = shown(ctx, session, row, job_line.place_of(ctx, session, row))
     data = {"job": details.model_dump(mode="json")}
     ctx.events.add(session, "job.state", data, owner=row.owner, workspace=None)
     return details
@@ -175,6 +178,18 @@ def machine_of(ctx: Context, spec: Mapping[str, Any]) -> Machine:
     if machine is None:
         raise fail("unknown_machine", field="machine", value=spec["machine"], allowed=[])
     return machine
+
+
+def take_away(ctx: Context, session: Session, row: JobRow) -> bool:
+    """Its machine goes away: it gets its grace to save, and goes on elsewhere while its budget lasts.
+
+    False for one that holds no machine, or is being ended already.
+    """
+    going = JobState(row.state) in (JobState.STARTING, JobState.RUNNING) and row.ending is None
+    if going:
+        row.ending = EndReason.INTERRUPTED
+        tell(ctx, session, row)
+    return going
 
 
 def cancel(ctx: Context, session: Session, row: JobRow, by: str) -> JobDetails:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from gearshift.diagnosis import diagnose
-from gearshift.model.job import EndReason, FirstFailure, JobSpec, RankState, RankStatus
+from gearshift.model.job import AttemptEnd, EndReason, FirstFailure, JobSpec, RankState, RankStatus, Retry
 from gearshift.model.record import Instant, Record
 from pydantic import Field, ValidationError
 
 LINES, LINE_CHARS, TEXT_CHARS = 60, 400, 2000
+ATTEMPTS = 100
+"""The newest are kept; more no job may have."""
 
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
@@ -43,6 +45,16 @@ class SaidRank(Record):
     signal: Code | None = None
 
 
+class SaidAttempt(Record):
+    """An attempt that was over, as the supervisor wrote it."""
+
+    attempt: Count
+    reason: str = ""
+    counts_as: str | None = None
+    first_failure: SaidFailure | None = None
+    ended_at: Instant
+
+
 class Said(Record):
     """status.json. The submitter owns that file: what does not fit is not believed, and only what is read here is kept."""
 
@@ -53,6 +65,7 @@ class Said(Record):
     exit_code: Code | None = None
     ranks: tuple[SaidRank, ...] = ()
     first_failure: SaidFailure | None = None
+    attempts: tuple[SaidAttempt, ...] = ()
     checkpoint_step: Count | None = None
     ended_at: Instant | None = None
 
@@ -65,7 +78,8 @@ def read(status: Mapping[str, Any] | None, world_size: int) -> Said | None:
         said = Said.model_validate(status)
     except ValidationError:
         return None
-    return said.model_copy(update={"ranks": said.ranks[:world_size], "note": said.note[:TEXT_CHARS]})
+    cut = {"ranks": said.ranks[:world_size], "note": said.note[:TEXT_CHARS]}
+    return said.model_copy(update={**cut, "attempts": said.attempts[-ATTEMPTS:]})
 
 
 def reason_of(said: Said) -> EndReason | None:
@@ -80,10 +94,28 @@ def ranks(said: Said | None, spec: JobSpec, devices: Sequence[Sequence[str]]) ->
     return tuple(_rank(number, known.get(number), failed, spec, devices) for number in range(spec.world_size))
 
 
+def attempts(said: Said | None) -> tuple[AttemptEnd, ...]:
+    """Those that say why they were over, in words that we know."""
+    return tuple(
+        AttemptEnd(
+            attempt=one.attempt,
+            reason=EndReason(one.reason),
+            counts_as=Retry(one.counts_as) if one.counts_as in set(Retry) else None,
+            first_failure=_failure(one.first_failure, EndReason(one.reason)),
+            ended_at=one.ended_at,
+        )
+        for one in (said.attempts if said else ())
+        if one.reason in set(EndReason)
+    )
+
+
 def failure(said: Said | None) -> FirstFailure | None:
-    if said is None or said.first_failure is None:
+    return None if said is None else _failure(said.first_failure, reason_of(said))
+
+
+def _failure(first: SaidFailure | None, reason: EndReason | None) -> FirstFailure | None:
+    if first is None:
         return None
-    first = said.first_failure
     lines = first.traceback.splitlines() if first.traceback else first.last_lines
     return FirstFailure(
         rank=first.rank,
@@ -92,7 +124,7 @@ def failure(said: Said | None) -> FirstFailure | None:
         signal=first.signal,
         message=first.message[:TEXT_CHARS],
         lines=tuple(line[:LINE_CHARS] for line in lines[-LINES:]),
-        diagnosis=diagnose(*_last_words(first), first.signal, reason_of(said)),
+        diagnosis=diagnose(*_last_words(first), first.signal, reason),
         at=first.at,
     )
 

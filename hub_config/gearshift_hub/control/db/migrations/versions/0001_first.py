@@ -202,6 +202,8 @@ def upgrade() -> None:
         sa.Column("note", sa.Text(), nullable=False),
         sa.Column("priority", sa.BigInteger(), nullable=False),
         sa.Column("overtaken", sa.BigInteger(), nullable=False),
+        sa.Column("retried", sa.JSON(), nullable=False),
+        sa.Column("not_before", sa.DateTime(timezone=True), nullable=True),
         sa.Column("price_per_hour_nano", sa.BigInteger(), nullable=False),
         sa.Column("cap_nano", sa.BigInteger(), nullable=True),
         sa.Column("cost_nano", sa.BigInteger(), nullable=True),
