@@ -87,7 +87,9 @@ def test_versions_are_compared_number_by_number() -> None:
 
 def test_of_several_drivers_in_a_pool_the_oldest_counts() -> None:
     mixed = cards("580.1").model_copy(
-        update={"devices": (Device(id="n0", driver="580.1"), Device(id="n1", driver="535.5"), Device(id="n2"))}
+        update={
+            "devices": (Device(id="n0", driver="580.1"), Device(id="n1", driver="535.5"), Device(id="n2"))
+        }
     )
     cuda = locked("cuda", Runtime.CUDA, minimum_driver="570.26")
     there = world(machines=(card(),), images=(cuda,), pools=(pool(), mixed))

@@ -17,6 +17,7 @@ from string import Formatter
 from typing import Any, NamedTuple
 
 from gearshift.model.error_kind import ErrorKind
+from gearshift.model.chinese import SPOKEN, in_chinese
 from gearshift.model.error_table import ERRORS
 
 __all__ = [
@@ -114,7 +115,7 @@ def fail(
         code=code,
         status=kind.status,
         message=_say(kind.en, known, _ENGLISH),
-        message_zh=_say(kind.zh, known, _CHINESE),
+        message_zh=_say(kind.zh, known | _spoken(facts), _CHINESE),
         field=field,
         value=value,
         allowed=allowed,
@@ -137,6 +138,12 @@ def from_body(body: Mapping[str, Any], status: int) -> GearshiftError:
         allowed=error.get("allowed"),
         facts=error.get("facts"),
     )
+
+
+def _spoken(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What is a phrase of ours, in Chinese: the one that came with it, or ours."""
+    ours = {name: in_chinese(facts[name]) for name in SPOKEN if isinstance(facts.get(name), str)}
+    return ours | {name: facts[f"{name}_zh"] for name in facts if f"{name}_zh" in facts}
 
 
 def _class(status: int) -> type[GearshiftError]:

@@ -242,4 +242,11 @@ def _no_room(ctx: Context, disk: str, error: OSError) -> GearshiftError:
     room = os.statvfs(ctx.home.disks)
     used, size = room.f_blocks - room.f_bavail, room.f_blocks
     facts = {"used": format_bytes(used * room.f_frsize), "size": format_bytes(size * room.f_frsize)}
-    return fail("disk_full", value=disk, disk="of this deployment", cause=error.strerror, **facts)
+    return fail(
+        "disk_full",
+        value=disk,
+        disk="of this deployment",
+        disk_zh="（本部署）",
+        cause=error.strerror,
+        **facts,
+    )
