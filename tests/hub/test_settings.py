@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def home() -> Iterator[Home]:
     made.record_ports(PORTS)
     yield made
     for folder in (made.runtime, *sorted(made.root.rglob("*"), reverse=True), made.root):
-        folder.rmdir() if folder.is_dir() else folder.unlink()
+        folder.rmdir() if folder.is_dir() and not folder.is_symlink() else folder.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,18 @@ def plan(**changes: object) -> LaunchPlan:
         "tree": "ws-1-1",
     }
     return LaunchPlan.model_validate({**values, **changes})
+
+
+def test_another_image_changes_what_kernels_see_and_nothing_of_the_server(home: Home) -> None:
+    own = server_env({}, plan(), home, "/run/1")
+    image = ImageRef(id="cpu", python="3.11", digest="sha256:" + "a" * 64, prefix="/images/cpu")
+    other = server_env({}, plan(image=image), home, "/run/1")
+    changed = {name for name in own | other if own.get(name) != other.get(name)}
+    assert changed == {
+        "PATH", "JUPYTER_PATH", "GEARSHIFT_IMAGE_PREFIX", "GEARSHIFT_KERNEL_PARTS", "GEARSHIFT_PACKAGES",
+    }  # fmt: skip
+    assert other["PATH"].startswith("/images/cpu/bin:/usr/local/sbin")
+    assert str(Path(sys.prefix)) not in other["PATH"]
 
 
 def test_applying_twice_gives_the_same_settings(home: Home, deployment: Deployment) -> None:

@@ -15,6 +15,7 @@ MODULES = {
     "doctor": ("gearshift_hub.doctor", "say what this box can and cannot do"),
     "user": ("gearshift_hub.admin", "add, ls, reset, disable, enable, delete people; credit"),
     "ledger": ("gearshift_hub.admin", "verify: recompute the whole bill"),
+    "image": ("gearshift_hub.images", "ls, lock, build, test, pin: the images of the catalog on this box"),
     "demo": ("gearshift.demo", "the whole product in one run: start, switch, job, bill"),
 }
 KEEP_NOUN = ("user", "ledger")

@@ -25,8 +25,31 @@ class Runtime(StrEnum):
     XLA = "xla"
 
 
+class Making(StrEnum):
+    """What is being done for an image whose environment is not there yet."""
+
+    BEGIN = "begin"
+    ENVIRONMENT = "environment"
+    PACKAGES = "packages"
+    TORCH = "torch"
+    KERNEL = "kernel"
+
+    @property
+    def words(self) -> Text:
+        return _MAKING[self]
+
+
 VENDOR_RUNTIME = {"nvidia": Runtime.CUDA, "amd": Runtime.ROCM, "huawei": Runtime.CANN, "google": Runtime.XLA}
 """The runtime that a vendor's real chips need; a simulated chip needs none."""
+
+
+_MAKING = {
+    Making.BEGIN: Text(en="beginning", zh="即将开始"),
+    Making.ENVIRONMENT: Text(en="making its environment", zh="正在创建环境"),
+    Making.PACKAGES: Text(en="installing its packages", zh="正在安装软件包"),
+    Making.TORCH: Text(en="installing torch", zh="正在安装 torch"),
+    Making.KERNEL: Text(en="describing its kernel", zh="正在登记内核"),
+}
 
 
 class Image(Record):

@@ -32,7 +32,7 @@ IMAGE_ERRORS = {
     "image_not_ready": ErrorKind(
         409,
         "The environment of the image {value!r} is being made ({doing}). Try again in a moment; nothing was changed.",
-        "正在准备镜像 {value!r} 的环境（{doing}）。请稍后再试；未作任何更改。",
+        "正在准备镜像 {value!r} 的环境（{doing_zh}）。请稍后再试；未作任何更改。",
     ),
     "driver_old": ErrorKind(
         422,

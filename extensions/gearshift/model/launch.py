@@ -32,11 +32,12 @@ class Person(Record):
 
 
 class ImageRef(Record):
-    """In which environment; `python` is the interpreter of kernels and jobs."""
+    """In which environment; `python` is the version of kernels and jobs, `prefix` where it lies, empty for our own."""
 
     id: str
     python: str
     digest: str
+    prefix: str = ""
 
 
 class ProcessLimits(Record):

@@ -38,6 +38,8 @@ class Placement:
     limits: ProcessLimits
     node_memory_bytes: int
     threads_per_rank: int
+    prefix: str = ""
+    """Where the Python of its image lies; empty for Gearshift's own."""
     join_seconds: float = 60.0
     attempts: tuple[dict[str, Any], ...] = ()
     """Those before, as their supervisors told them."""

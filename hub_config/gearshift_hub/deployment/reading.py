@@ -11,6 +11,7 @@ from gearshift.model.image import Image
 from gearshift.model.problems import Problem, nearest, problems
 from pydantic import BaseModel, ValidationError
 
+from gearshift_hub.deployment import catalog_images
 from gearshift_hub.deployment.checks import check
 from gearshift_hub.deployment.model import DeclaredPool, Deployment, TeamTable
 from gearshift_hub.deployment.tables import STAND_IN, ImageTable, MachineTable
@@ -59,6 +60,7 @@ def load(path: Path | str) -> Deployment:
 def from_data(data: Mapping[str, Any], source: str = "deployment") -> Deployment:
     """The deployment that this data describes, or a DeploymentError that lists all problems."""
     found = [*_unknown(data)]
+    data = catalog_images.filled(data, found)
     tables = {name: _table(name, model, data, found) for name, model in _TABLES.items()}
     lists = {name: _list(name, model, data, found) for name, model in _LISTS.items()}
     found += check(data, tables, lists)

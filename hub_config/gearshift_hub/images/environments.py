@@ -1,8 +1,8 @@
 """Environments on this box: made from a lock, shared by all who use the image, known again by what is in them.
 
 images/envs/<digest>-py3.11/   one environment for each lock; its manifest is written last, so a half-made one is none
+images/kernels/<the same>/     how a workspace's server starts its kernels; nothing of ours lies in the environment itself
 images/cache/                  uv's; the environments are hard links into it
-images/logs/                   what a build says as it goes
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gearshift.model.image import Making
+
 from gearshift_hub.images import installer, locks
 from gearshift_hub.images.catalog import Variant
 from gearshift_hub.images.locking import pins
@@ -27,7 +29,7 @@ from gearshift_hub.paths import Home
 
 MANIFEST = "gearshift-image.json"
 DIST_INFO = re.compile(r"^(.+?)-([^-]+)\.dist-info$")
-Say = Callable[[str], None]
+Say = Callable[[Making, str], None]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,10 @@ class Environments:
     def folder(self, digest: str) -> Path:
         return self.root / "envs" / f"{digest.removeprefix('sha256:')[:16]}-py{python_version()}"
 
+    def kernels(self, digest: str) -> Path:
+        """A data folder of Jupyter's with the one kernel."""
+        return self.root / "kernels" / self.folder(digest).name
+
     def find(self, digest: str) -> Environment | None:
         """None while it is not there, or not whole."""
         folder = self.folder(digest)
@@ -81,9 +87,6 @@ class Environments:
             names = sorted({name for name, _ in set(found.items()) ^ set(environment.packages.items())})
             raise ChangedError(fingerprint(environment.packages), fingerprint(found), names)
 
-    def log(self, name: str) -> Path:
-        return self.root / "logs" / f"{name}.log"
-
     def build(self, variant: Variant, say: Say) -> Environment:
         """The environment, made unless it is there; two builders of one image are one after the other."""
         with self._alone(variant.digest):
@@ -91,21 +94,22 @@ class Environments:
             return there or self._make(variant, say)
 
     def remove(self, digest: str) -> None:
-        shutil.rmtree(self.folder(digest), ignore_errors=True)
+        for folder in (self.folder(digest), self.kernels(digest)):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _make(self, variant: Variant, say: Say) -> Environment:
         began, folder = time.monotonic(), self.folder(variant.digest)
         shutil.rmtree(folder, ignore_errors=True)
-        say(f"making an environment with Python {python_version()}")
+        say(Making.ENVIRONMENT, f"with Python {python_version()}")
         installer.run(["venv", "--quiet", "--python", installer.base_python(), str(folder)], self.cache)
-        say(f"installing {len(locks.packages(variant.lock))} packages")
+        say(Making.PACKAGES, f"{len(locks.packages(variant.lock))} in its lock")
         self._sync(variant, folder)
         if variant.torch:
-            say(f"installing {variant.torch}")
+            say(Making.TORCH, variant.torch)
             self._torch(variant, variant.torch, folder)
-        say("preparing its kernel")
-        _let_kernel_find_it(folder)
-        _time_cells(folder)
+        say(Making.KERNEL, "for workspaces")
+        (folder / ".lock").chmod(0o644)  # uv leaves it open to all
+        _describe_kernel(folder, self.kernels(variant.digest) / "kernels/python3")
         made = Environment(
             prefix=folder,
             image=variant.name,
@@ -165,23 +169,16 @@ def fingerprint(packages: Mapping[str, str]) -> str:
     return locks.digest_of("".join(f"{name}=={packages[name]}\n" for name in sorted(packages)))
 
 
-def _let_kernel_find_it(folder: Path) -> None:
-    """The kernel's own description says `python`, which the server would take for its own."""
-    file = folder / "share/jupyter/kernels/python3/kernel.json"
-    said = json.loads(file.read_text("utf-8"))
-    _publish(file, {**said, "argv": [str(folder / "bin/python"), *said["argv"][1:]]})
-
-
-def _time_cells(folder: Path) -> None:
-    """Its kernels time their cells, as those of our own environment do."""
-    place = folder / "etc/ipython"
-    place.mkdir(parents=True, exist_ok=True)
-    settings = {"InteractiveShellApp": {"extra_extensions": ["gearshift.cell_clock"]}}
-    _publish(place / "ipython_kernel_config.json", settings)
+def _describe_kernel(prefix: Path, target: Path) -> None:
+    """The kernel's own description, with its Python by name (the server would take `python` for its own) and our clock."""
+    shutil.copytree(prefix / "share/jupyter/kernels/python3", target, dirs_exist_ok=True)
+    said = json.loads((target / "kernel.json").read_text("utf-8"))
+    argv = [str(prefix / "bin/python"), *said["argv"][1:], "--ext", "gearshift.cell_clock"]
+    _publish(target / "kernel.json", {**said, "argv": argv})
 
 
 def _publish(file: Path, content: object) -> None:
-    """By rename: the file may be a hard link into the cache, which stays as it is."""
+    """Whole or not at all."""
     draft = file.with_name(f".{file.name}.new")
     draft.write_text(json.dumps(content, indent=1), "utf-8")
     draft.replace(file)

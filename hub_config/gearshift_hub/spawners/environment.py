@@ -8,26 +8,43 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gearshift.model.launch import LaunchPlan
+from gearshift.model.launch import ImageRef, LaunchPlan
 
+from gearshift_hub.images import kernel_parts
+from gearshift_hub.images.environments import Environments
 from gearshift_hub.paths import Home
 
 PERSON_SITE = Path(__file__).with_name("person_site.py")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+POD_SYSTEM = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/bash"}
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_dir: str) -> dict[str, str]:
     """The whole environment, built from nothing: what is not named here does not reach a workspace."""
+    settings = str(settings_folder(home))
     return {
         **_system(),
-        **_person(plan),
-        **_packages(plan, home),
-        **_jupyter(plan, home),
-        "JUPYTER_RUNTIME_DIR": runtime_dir,
-        **{name: str(plan.limits.threads) for name in THREADS},
+        "GEARSHIFT_IMAGE_PREFIX": sys.prefix,
+        **_own(plan, settings, runtime_dir),
+        **_image(plan.image, home),
         **plan.env,
         **hub_env,
+    }
+
+
+def pod_env(hub_env: dict[str, str], plan: LaunchPlan, settings: str, runtime_dir: str) -> dict[str, str]:
+    """The same in a pod, whose image says where its Python is."""
+    return {**POD_SYSTEM, **_own(plan, settings, runtime_dir), **plan.env, **hub_env}
+
+
+def _own(plan: LaunchPlan, settings: str, runtime_dir: str) -> dict[str, str]:
+    return {
+        **_person(plan),
+        **_packages(plan, settings),
+        **_jupyter(plan, settings),
+        "JUPYTER_RUNTIME_DIR": runtime_dir,
+        **{name: str(plan.limits.threads) for name in THREADS},
     }
 
 
@@ -42,7 +59,6 @@ def server_argv(plan: LaunchPlan) -> list[str]:
         f"--ServerApp.cookie_secret_file={plan.state_dir}/cookie_secret",
         f"--LabApp.user_settings_dir={plan.person.home}/.jupyter/lab/user-settings",
         f"--LabApp.workspaces_dir={_layouts(plan)}",
-        f"--SQLiteYStore.db_path={plan.state_dir}/documents/updates.db",
         f"--BaseFileIdManager.db_path={plan.state_dir}/documents/files.db",
         *plan.argv_extra,
     ]
@@ -71,7 +87,6 @@ def server_settings(documents_on_server: bool) -> dict[str, Any]:
         "FileContentsManager": {"files_handler_class": "gearshift.lab.files.PersonFiles"},
         "MappingKernelManager": {"cull_idle_timeout": 0, "buffer_offline_messages": not documents_on_server},
         "YDocExtension": {"ystore_class": "gearshift.lab.documents.update_store.UpdateStore"},
-        "SQLiteYStore": {"squash_after_inactivity_of": 3600},
         "LabApp": {
             "news_url": None,
             "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
@@ -112,6 +127,15 @@ def page_settings(documents_on_server: bool) -> dict[str, Any]:
     }
 
 
+def settings_files(documents_on_server: bool) -> dict[str, str]:
+    """The three files by name, for a place that is no folder here."""
+    return {
+        "jupyter_server_config.json": json.dumps(server_settings(documents_on_server), indent=1),
+        "page_config.json": json.dumps(page_settings(documents_on_server), indent=1),
+        "sitecustomize.py": PERSON_SITE.read_text(),
+    }
+
+
 def settings_folder(home: Home) -> Path:
     return home.run / "jupyter"
 
@@ -122,13 +146,10 @@ def write_settings(home: Home, documents_on_server: bool) -> None:
     for place in (folder, folder / "labconfig", folder / "python"):
         place.mkdir(mode=0o755, exist_ok=True)
         place.chmod(0o755)
-    _write(folder / "jupyter_server_config.json", server_settings(documents_on_server))
-    _write(folder / "labconfig" / "page_config.json", page_settings(documents_on_server))
-    _publish(folder / "python" / "sitecustomize.py", PERSON_SITE.read_text())
-
-
-def _write(file: Path, settings: dict[str, Any]) -> None:
-    _publish(file, json.dumps(settings, indent=1))
+    files = settings_files(documents_on_server)
+    for below in ("jupyter_server_config.json", "labconfig/page_config.json", "python/sitecustomize.py"):
+        _publish(folder / below, files[Path(below).name])
+    kernel_parts.put(home)
 
 
 def _publish(file: Path, text: str) -> None:
@@ -159,20 +180,31 @@ def _person(plan: LaunchPlan) -> dict[str, str]:
     }
 
 
-def _packages(plan: LaunchPlan, home: Home) -> dict[str, str]:
+def _packages(plan: LaunchPlan, settings: str) -> dict[str, str]:
     """What a person installs stays with the image and Python that it was installed for (case C08)."""
     family = f"{plan.image.id}-py{plan.image.python}"
     return {
         "PYTHONNOUSERSITE": "1",
-        "PYTHONPATH": str(settings_folder(home) / "python"),
+        "PYTHONPATH": f"{settings}/python",
         "GEARSHIFT_PACKAGES": f"{plan.person.home}/.local/share/gearshift/packages/{family}",
-        "GEARSHIFT_IMAGE_PREFIX": sys.prefix,
     }
 
 
-def _jupyter(plan: LaunchPlan, home: Home) -> dict[str, str]:
+def _image(image: ImageRef, home: Home) -> dict[str, str]:
+    """Kernels and terminals of another image than our own environment, in which the server itself stays."""
+    if not image.prefix:
+        return {}
     return {
-        "JUPYTER_CONFIG_PATH": str(settings_folder(home)),
+        "PATH": f"{image.prefix}/bin:{SYSTEM_PATH}",
+        "JUPYTER_PATH": str(Environments(home).kernels(image.digest)),
+        "GEARSHIFT_IMAGE_PREFIX": image.prefix,
+        "GEARSHIFT_KERNEL_PARTS": str(kernel_parts.folder(home)),
+    }
+
+
+def _jupyter(plan: LaunchPlan, settings: str) -> dict[str, str]:
+    return {
+        "JUPYTER_CONFIG_PATH": settings,
         "JUPYTERLAB_WORKSPACES_DIR": _layouts(plan),
         "JUPYTERHUB_DEFAULT_URL": "/lab",
     }

@@ -1,4 +1,4 @@
-"""Runs at the start of every Python of a workspace: adds what the person installed, after all that the image brings,
+"""Runs at the start of every Python of a workspace: adds our kernel parts and what the person installed, after all else,
 and keeps kernels of a box with several people from offering Lab's debugger.
 
 Copied beside the servers' settings as `sitecustomize.py`; standard library only, for any Python. A person's packages lie
@@ -19,6 +19,8 @@ def add_packages() -> None:
     folder = os.environ.get("GEARSHIFT_PACKAGES")
     if not folder or os.environ.get("GEARSHIFT_IMAGE_PREFIX") != sys.prefix:
         return
+    if parts := os.environ.get("GEARSHIFT_KERNEL_PARTS"):
+        sys.path.append(parts)
     if is_pip(sys.orig_argv[1:3]):
         os.environ.setdefault("PIP_PREFIX", folder)
     if os.environ.get("GEARSHIFT_SAFE_START"):

@@ -22,6 +22,7 @@ from gearshift.model.launch import Person, ProcessLimits
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
 
 from gearshift_hub.backends.jobs import JobNotStartedError, Page, Placement, Seen
+from gearshift_hub.images import kernel_parts
 from gearshift_hub.paths import Home
 
 from . import job_files
@@ -87,6 +88,7 @@ class LocalJobs:
         self._home = home
         self._bundles = Bundles(home.jobs / "bundles")
         self._python = python
+        self._parts = str(kernel_parts.folder(home))
         self._private = private
         self._trees: GangTrees = trees if trees is not None else BoxTrees(home)
         self._operators = operators if operators is not None else Operators(home)
@@ -203,12 +205,14 @@ class LocalJobs:
         return order
 
     def _order(self, root: Path, placement: Placement) -> Order:
-        spec = placement.spec
+        spec, image = placement.spec, placement.prefix
         env = dict(spec.env)
+        if image:
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (self._parts, env.get("PYTHONPATH"))))
         return Order(
             job=placement.job,
             root=str(root),
-            python=self._python,
+            python=f"{image}/bin/python" if image else self._python,
             nodes=tuple(
                 NodePlace(f"127.0.0.{number}", node.devices, node.cuda)
                 for number, node in enumerate(placement.nodes, 1)
@@ -231,7 +235,7 @@ class LocalJobs:
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,
             log_bytes=placement.log_bytes,
-            extensions=self._operators.where,
+            extensions=None if image else self._operators.where,
             resume_from=str(self._root(spec.resume)) if spec.resume else "",
         )
 

@@ -21,7 +21,7 @@ from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations import journal, start_plan
 from gearshift_hub.control.operations.engine import Engine
 from gearshift_hub.control.operations.settling import seen_last
-from gearshift_hub.control.services import leases, ledger, people, workspaces
+from gearshift_hub.control.services import images, leases, ledger, people, workspaces
 from gearshift_hub.control.steps import Run
 
 LAUNCH_WAIT_S = 25.0
@@ -104,6 +104,7 @@ async def _begin(ctx: Context, user: str, name: str, options: Mapping[str, Any])
         people.get(session, user)
         row = workspaces.find(session, user, name)
         spec = _spec(ctx, row, options)
+        images.require(ctx, spec.image)
         if row is not None and row.state == WorkspaceState.READY and not journal.active(session, row.id):
             gone(ctx, session, row, seen_last(ctx, row))  # the hub would not ask if it were still running
     return await start_plan.start(ctx, user, name, spec, actor=user, source="hub")

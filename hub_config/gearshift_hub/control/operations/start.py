@@ -17,7 +17,7 @@ from gearshift_hub.control.hub import ServerState
 from gearshift_hub.control.operations import bringing_back
 from gearshift_hub.control.operations.settling import row_of, settle
 from gearshift_hub.control.operations.stale_hold import past_stale_hold
-from gearshift_hub.control.services import launches, leases, ledger, wait_line, workspaces
+from gearshift_hub.control.services import images, launches, leases, ledger, wait_line, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.steps import Flow, Run, StepWork
 
@@ -39,7 +39,9 @@ def flow(ctx: Context) -> Flow:
             "lease": StepWork(start.lease, undo=start.give_back),
             "launch": StepWork(start.launch, seconds=lambda _run: 30.0),
             "ready": StepWork(
-                start.ready, undo=start.end_server, seconds=lambda _run: deadlines.start + HUB_CLEANS_UP_S
+                start.ready,
+                undo=start.end_server,
+                seconds=lambda run: deadlines.start + HUB_CLEANS_UP_S + images.seconds(ctx, _spec(run).image),
             ),
             "restore": StepWork(start.restore, seconds=start.restore_s),
             "meter": StepWork(start.meter, undo=start.unmeter),
@@ -145,6 +147,7 @@ class _Start:
             if run.params.get("source") == "hub":
                 state = await self._watch(run)
             else:
+                await images.made(self._ctx, run.workspace, _spec(run).image)
                 state = await self._start_server(run, run.name)
         except GearshiftError as error:
             raise with_machine(error, _spec(run).machine) from error

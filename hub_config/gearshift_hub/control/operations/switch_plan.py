@@ -22,7 +22,7 @@ from gearshift_hub.control.db.workspaces import WorkspaceRow
 from gearshift_hub.control.operations import burden, journal, resize
 from gearshift_hub.control.operations.joining import busy
 from gearshift_hub.control.servers import ServerGoneError
-from gearshift_hub.control.services import leases, ledger, plans, states, timings, workspaces
+from gearshift_hub.control.services import images, leases, ledger, plans, states, timings, workspaces
 from gearshift_hub.control.services.admission import admit_workspace
 from gearshift_hub.control.services.plans import Plan
 from gearshift_hub.control.services.timings import Burden, Prediction
@@ -158,6 +158,7 @@ def _target(ctx: Context, session: Session, owner: str, name: str, body: Mapping
     if row.state != WorkspaceState.READY:
         raise fail("not_running", field="workspace", value=row.id, workspace=row.id)
     spec = new_spec(row, body)
+    images.require(ctx, spec.image)
     old = leases.of_workspace(session, row.id, Purpose.WORKSPACE)[0]
     how = mode_of(ctx, workspaces.spec_of(row), spec)
     admission, rollback = _admit(ctx, session, row, spec, old, how)

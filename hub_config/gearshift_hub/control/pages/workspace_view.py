@@ -201,7 +201,7 @@ def _title(ctx: Context, session: Session, step: Step, workspace: Workspace, v: 
         return title, _brought_back(step, v)
     details = {
         "admit": v.say("starting.admit_small"),
-        "ready": v.say("starting.ready_small", machine=machine_title),
+        "ready": why(workspace, v) or v.say("starting.ready_small", machine=machine_title),
     }
     return title, details.get(step.name, "")
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.backends.jobs import NodePlacement, Placement
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import job_records, launches, leases
+from gearshift_hub.control.services import images, job_records, launches, leases
 
 PIDS_PER_NODE = 4096
 JOIN_SHARE = 0.9
@@ -38,6 +38,7 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
         ),
         node_memory_bytes=machine.memory_bytes,
         threads_per_rank=max(1, cores // spec.procs),
+        prefix=images.prefix(ctx, spec.image),
         join_seconds=ctx.deployment.deadlines.start * JOIN_SHARE,
         attempts=tuple(row.status.get("attempts", ())),
         log_bytes=ctx.deployment.jobs.log_bytes,

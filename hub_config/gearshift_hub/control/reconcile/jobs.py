@@ -10,13 +10,14 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from gearshift.model.job import EndReason, JobState
+from gearshift.model.errors import GearshiftError
+from gearshift.model.job import EndReason, JobSpec, JobState
 
 from gearshift_hub.backends.jobs import JobNotStartedError
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.reconcile.job_launch import placement
 from gearshift_hub.control.reconcile.job_watch import Must, Watch
-from gearshift_hub.control.services import job_line, job_records, jobs, wait_line
+from gearshift_hub.control.services import images, job_line, job_records, jobs, wait_line
 
 log = logging.getLogger("gearshift.control.jobs")
 
@@ -101,25 +102,28 @@ class JobLoop:
                 self.starting[id] = asyncio.create_task(self._start(id))
 
     def _not_ready(self) -> list[str]:
-        """Queued jobs whose launch needs something made first (DeepSpeed's operator); told in their note."""
+        """Queued jobs whose launch needs something made first (image, operator); told in their note."""
         now = self._ctx.clock.now()
         with self._ctx.db.transaction() as session:
             queued = job_records.queued(session)
             waiting = [row.id for row in queued if row.not_before is not None and row.not_before > now]
-            launches = {row.id: str(row.spec["launch"]) for row in queued if row.id not in waiting}
-        for id, launch in launches.items():
-            note, refused = self._prepare(launch)
+            asked = {row.id: JobSpec.read(row.spec) for row in queued if row.id not in waiting}
+        for id, spec in asked.items():
+            note, refused = self._prepare(spec)
             if note:
                 waiting.append(id)
             self._note(id, note, refused)
         return waiting
 
-    def _prepare(self, launch: str) -> tuple[str, bool]:
+    def _prepare(self, spec: JobSpec) -> tuple[str, bool]:
         """What is being made, and whether it never can be."""
         try:
-            return job_records.part(self._ctx).backend.prepare(launch) or "", False
+            images.require(self._ctx, spec.image)
+            return job_records.part(self._ctx).backend.prepare(spec.launch) or "", False
         except JobNotStartedError as error:
             return str(error), True
+        except GearshiftError as error:
+            return error.message, error.code != "image_not_ready"
 
     def _note(self, id: str, note: str, refused: bool) -> None:
         with self._ctx.db.transaction() as session:

@@ -7,7 +7,6 @@ from gearshift.model.launch import (
     DOOR_KEY_ENV,
     INTERRUPT_SHARE_ENV,
     WARN_SHARE_ENV,
-    ImageRef,
     LaunchDeadlines,
     LaunchPlan,
     Mount,
@@ -23,7 +22,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.control import keys
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.workspaces import WorkspaceRow
-from gearshift_hub.control.services import leases, people, workspaces
+from gearshift_hub.control.services import images, leases, people, workspaces
 
 PIDS = 4096
 
@@ -64,7 +63,7 @@ def build(
         operation=operation,
         workspace=WorkspaceRef(owner=owner, name=name),
         person=who,
-        image=ImageRef(id=image.id, python=image.python, digest=image.digest),
+        image=images.ref(ctx, image),
         env=_env(ctx, row, machine, spec, device_ids, state_dir)
         | _restored(operation, operation if restore else state)
         | ({"GEARSHIFT_SAFE_START": "1"} if safe else {}),

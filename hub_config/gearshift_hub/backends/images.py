@@ -1,0 +1,23 @@
+"""What control asks of the place where images are: is its environment there, and where."""
+
+from __future__ import annotations
+
+from gearshift.model.image import Image, Making
+
+
+class ImageStore:
+    """The contract. This one serves a deployment with no image but Gearshift's own environment."""
+
+    def prefix(self, image: Image) -> str:
+        """Where the Python of its kernels and jobs lies; empty for Gearshift's own."""
+        return ""
+
+    def ensure(self, image: Image) -> Making | None:
+        """None when it can be started now; else what is being done for that, which this call has begun.
+
+        Raises `image_failed` where it could not be made, `image_changed` where somebody changed it.
+        """
+        return None
+
+    def close(self) -> None:
+        """End what `ensure` began; the next call begins it again."""

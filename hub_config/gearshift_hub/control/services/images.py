@@ -1,0 +1,92 @@
+"""Images as control sees them: is the environment there, wait for it, or say what is being done (docs/how-to/images.md)."""
+
+from __future__ import annotations
+
+from gearshift.model.errors import fail
+from gearshift.model.image import Image, Making
+from gearshift.model.launch import ImageRef
+
+from gearshift_hub.backends.images import ImageStore
+from gearshift_hub.backends.local.images import LocalImages
+from gearshift_hub.control.context import Context
+from gearshift_hub.control.services import workspaces
+
+MAKING_S = 1800.0
+"""A large image over a slow network; it is free of charge meanwhile and can be cancelled."""
+LOOK_S = 0.3
+REASON = "image_"
+"""Before what is being done, in a workspace's `reason`."""
+
+
+def plug(ctx: Context) -> None:
+    """Register the store of images."""
+    if not ctx.backend.parts.has(ImageStore):
+        ctx.backend.parts.put(ImageStore, LocalImages(ctx.home))
+
+    async def close() -> None:
+        store(ctx).close()
+
+    ctx.hooks.shutdown.append(close)
+
+
+def store(ctx: Context) -> ImageStore:
+    return ctx.backend.parts.get(ImageStore)
+
+
+def ref(ctx: Context, image: Image) -> ImageRef:
+    """What a launch is told of it."""
+    prefix = store(ctx).prefix(image) if image.catalog else ""
+    return ImageRef(id=image.id, python=image.python, digest=image.digest, prefix=prefix)
+
+
+def prefix(ctx: Context, name: str) -> str:
+    """Where the Python of this image lies; empty for Gearshift's own."""
+    image = _known(ctx, name)
+    return store(ctx).prefix(image) if image is not None else ""
+
+
+def doing(ctx: Context, name: str) -> Making | None:
+    """What is still being done for an image before anything can start in it; None when it is there."""
+    image = _known(ctx, name)
+    return store(ctx).ensure(image) if image is not None else None
+
+
+def require(ctx: Context, name: str) -> None:
+    """Raise `image_not_ready` unless it is there; it is being made from now on."""
+    said = doing(ctx, name)
+    if said is not None:
+        words = said.words
+        raise fail("image_not_ready", field="image", value=name, doing=words.en, doing_zh=words.zh)
+
+
+def seconds(ctx: Context, name: str) -> float:
+    """How long a start may wait for it."""
+    return MAKING_S if doing(ctx, name) is not None else 0.0
+
+
+async def made(ctx: Context, workspace: str, name: str) -> None:
+    """Wait until it is there, and tell meanwhile what is being done."""
+    told = None
+    while (said := doing(ctx, name)) is not None:
+        if said != told:
+            told = said
+            _tell(ctx, workspace, REASON + said.value)
+        await ctx.clock.sleep(LOOK_S)
+    if told is not None:
+        _tell(ctx, workspace, None)
+
+
+def _tell(ctx: Context, workspace: str, reason: str | None) -> None:
+    owner, name = workspaces.parse_id(workspace)
+    with ctx.db.transaction() as session:
+        row = workspaces.find(session, owner, name)
+        if row is not None:
+            row.reason = reason
+            workspaces.tell(ctx, session, row)
+
+
+def _known(ctx: Context, name: str) -> Image | None:
+    """An image with an environment of its own; the rest is admission's to judge."""
+    image = ctx.deployment.image(name)
+    startable = image is not None and image.catalog and not image.is_only_declared and not image.has_moved
+    return image if startable else None
