@@ -74,8 +74,9 @@ NO, CSRF, MAY = "unauthenticated", "csrf", "forbidden"
 LOOSE, LONG, RUNS, NONE = "not_attached", "bad_request", "still_running", "unknown_state"
 HIDDEN_DISK, HIDDEN_JOB, NOT_MINE = "unknown_disk", "unknown_job", "plan_unknown"
 HERS = "?workspace=olga/work"
-ONLY_CONTROL = {("PUT", "gearshift/machine")}
+ONLY_CONTROL = {("PUT", "gearshift/machine"), ("POST", "gearshift/state/shared/bring-in")}
 """Routes of a workspace's server that no person may call."""
+OOM = {"id": "mem-0123456789ab", "code": "kernel_oom"}
 SIGN_IN = 302
 
 
@@ -124,6 +125,8 @@ API = (
     Row("PUT /workspaces/{owner}/{name}/idle/end", {"action": "keep"}, NO, CSRF, MAY, MAY, 200, 200),
     Row("GET /workspaces/{owner}/{name}/cost", None,            NO,  200,  MAY, MAY, 200, 200, "?from=2026-01-01T00:00:00Z"),
     Row("GET /workspaces/{owner}/{name}/switch-times", None,    NO,  200,  MAY, MAY, 200, 200),
+    Row("GET /workspaces/{owner}/{name}/notices", None,         NO,  200,  MAY, MAY, 200, 200),
+    Row("POST /workspaces/{owner}/{name}/incidents", OOM,       NO,  CSRF, MAY, MAY, MAY, MAY),
     Row("GET /states", None,                                    NO,  200,  200, 200, 200, 200),
     Row("GET /workspaces/{owner}/{name}/states", None,          NO,  200,  MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/states", {"note": "n" * 201}, NO, CSRF, MAY, MAY, LONG, LONG),
@@ -178,6 +181,7 @@ KINDS = (
     Kind("job",           lambda world: {"spec": {**A_JOB, "code": world.bundle}},
                                                             "bad_request", "bad_request", "bad_request", 201),
     Kind("restore_state", lambda _: NO_STATE,                                   MAY, MAY,       NONE, NONE),
+    Kind("import_state",  lambda _: {**NO_STATE, "disk": "none"},               MAY, MAY,       MAY,  HIDDEN_DISK),
     Kind("delete_state",  lambda _: NO_STATE,                                   MAY, MAY,       NONE, NONE),
     Kind("delete_workspace", lambda _: HER_WORKSPACE,                           MAY, MAY,       RUNS, RUNS),
     Kind("cancel_job",    lambda world: {"job": world.job},            HIDDEN_JOB, HIDDEN_JOB,  201, 201),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy
+from gearshift.lab import environment
 from gearshift.lab.memory.evidence import LATELY_S, Kills, kills_on_this_box
 from gearshift.lab.memory.incidents import KEPT, Incident, Incidents
 from gearshift.lab.memory.marks import Mark, grew_most
+from gearshift.lab.memory.telling import ControlTeller
 from gearshift.state.sizes import largest, size_of
+from gearshift_testing.lab_server import HUB_TOKEN, FakeControl
 
 
 def test_a_share_is_told_when_it_is_passed_and_again_only_after_use_fell_well_below() -> None:
@@ -74,3 +79,31 @@ def test_the_largest_variables_come_first_and_one_value_counts_once() -> None:
     assert [one["name"] for one in found] == ["b", "a"]
     assert found[1]["bytes"] == 8000
     assert size_of(Odd()) == 0
+
+
+async def test_control_hears_of_an_event_also_when_it_was_away(tmp_path: Path) -> None:
+    answers: list[tuple[int, Any]] = [(503, {}), (200, {})]
+    incident = Incident.of("kernel_oom", "k", "a.ipynb", None, {"kernel": "a.ipynb", "variables": [1]})
+    with FakeControl() as control:
+        control.answer = lambda _call: answers.pop(0)  # type: ignore[method-assign]
+        own = environment.read(
+            {
+                "GEARSHIFT_CONTROL_URL": control.url,
+                "GEARSHIFT_WORKSPACE": "mei/vlm",
+                "GEARSHIFT_STATE_DIR": str(tmp_path),
+                "JUPYTERHUB_API_TOKEN": HUB_TOKEN,
+            }
+        )
+        assert await ControlTeller(own, pauses_s=(0.0,)).tell(incident)
+        first, second = control.calls
+        assert first.path == "/services/gearshift/api/v1/workspaces/mei/vlm/incidents"
+        assert json.loads(second.body) == {
+            "id": incident.id,
+            "code": "kernel_oom",
+            "kernel_id": "k",
+            "path": "a.ipynb",
+            "facts": {"kernel": "a.ipynb"},
+        }
+        answers[:] = [(403, {})]
+        assert not await ControlTeller(own, pauses_s=(0.0,)).tell(incident), "a refusal is an answer"
+    assert not await ControlTeller(own, pauses_s=(0.0,)).tell(incident), "nobody is there"

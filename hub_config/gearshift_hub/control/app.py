@@ -15,6 +15,7 @@ from gearshift_hub.control.routes import (
     disks,
     events,
     idle,
+    incidents,
     internal,
     internal_accounts,
     jobs,
@@ -30,7 +31,6 @@ from gearshift_hub.control.routes import (
 from gearshift_hub.control.sealing import Sealer
 from gearshift_hub.control.services import datasets as dataset_service
 from gearshift_hub.control.services import disks as disk_service
-from gearshift_hub.control.services import images as image_service
 from gearshift_hub.control.services import jobs as job_service
 from gearshift_hub.control.services.sign_in import Hashing
 
@@ -39,7 +39,7 @@ API = "/api/v1"
 
 def plug(ctx: Context) -> None:
     """Let disks, data sets and jobs register their plan kinds, flows, hooks and loops."""
-    for part in (image_service, disk_service, dataset_service, job_service, job_loop, waitlist_part):
+    for part in (disk_service, dataset_service, job_service, job_loop, waitlist_part):
         part.plug(ctx)
 
 
@@ -53,7 +53,8 @@ def public_app(ctx: Context) -> FastAPI:
 def public_routes(prefix: str) -> APIRouter:
     """All of them; the tests walk this list."""
     routes, api = APIRouter(), APIRouter(prefix=f"{prefix}{API}")
-    for noun in (me, workspaces, states, idle, plans, events, ledger, disks, datasets, jobs, waitlist):
+    nouns = (me, workspaces, states, idle, incidents, plans, events, ledger, disks, datasets, jobs, waitlist)
+    for noun in nouns:
         api.include_router(noun.router)
     routes.include_router(api)
     for below_service in (signin, pages):

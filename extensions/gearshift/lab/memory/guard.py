@@ -16,6 +16,7 @@ from gearshift.lab.memory.incidents import Incident, Incidents
 from gearshift.lab.memory.kernels import Death, Kernels
 from gearshift.lab.memory.marks import Mark, grew_most
 from gearshift.lab.memory.running_cell import Cell
+from gearshift.lab.memory.telling import ControlTeller
 from gearshift.lab.metrics import Sampler
 from gearshift.model.units import format_bytes
 
@@ -31,6 +32,7 @@ class MemoryGuard:
     def __init__(self, server: Any, environment: LabEnvironment) -> None:
         self._server, self._environment = server, environment
         self.incidents = Incidents(environment.state_dir)
+        self._teller = ControlTeller(environment) if environment.control_url else None
         self._sampler = Sampler(environment)
         self._group = own_group(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
         self._kills = Kills(self._group.kills if self._group else kills_on_this_box)
@@ -39,7 +41,7 @@ class MemoryGuard:
         self._interrupt = Mark(environment.memory_interrupt_share)
         self._sizes: dict[str, int] = {}
         self._peak = 0
-        self._telling: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[Any]] = set()
 
     async def run(self) -> None:
         """For as long as the server lives; one look that fails is told in the log and is not the last."""
@@ -80,7 +82,7 @@ class MemoryGuard:
         """At once with what is known; the variables of the largest kernel follow when its cell has ended."""
         largest = max(self._sizes, key=lambda one: self._sizes[one], default=None)
         incident = await self._incident("memory_near", largest, used=used, limit=limit)
-        self.incidents.add(incident)
+        self._add(incident)
         named = await self._variables(largest) if largest else []
         if named:
             told = await self._incident("memory_near", largest, used=used, limit=limit, named=named)
@@ -88,7 +90,7 @@ class MemoryGuard:
 
     async def _stop_cell(self, kernel_id: str, used: int, limit: int) -> None:
         await self._server.kernel_manager.get_kernel(kernel_id).interrupt_kernel()
-        self.incidents.add(await self._incident("memory_interrupted", kernel_id, used=used, limit=limit))
+        self._add(await self._incident("memory_interrupted", kernel_id, used=used, limit=limit))
 
     def _died(self, death: Death) -> None:
         killed = death.code == -signal.SIGKILL and self._kills.explains_one()
@@ -105,7 +107,13 @@ class MemoryGuard:
             incident = await self._incident("kernel_signal", death.kernel_id, death.cell, sent=-death.code)
         else:
             incident = await self._incident("kernel_exit", death.kernel_id, death.cell, exit_code=death.code)
+        self._add(incident)
+
+    def _add(self, incident: Incident) -> None:
+        """For this server's own pages, and by control for all others."""
         self.incidents.add(incident)
+        if self._teller is not None:
+            self._start(self._teller.tell(incident))
 
     async def _incident(
         self,
@@ -165,7 +173,7 @@ class MemoryGuard:
         self._telling.add(task)
         task.add_done_callback(self._told)
 
-    def _told(self, task: asyncio.Task[None]) -> None:
+    def _told(self, task: asyncio.Task[Any]) -> None:
         self._telling.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._server.log.error("The memory guard could not tell", exc_info=task.exception())

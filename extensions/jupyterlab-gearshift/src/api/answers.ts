@@ -87,6 +87,17 @@ export interface Metrics {
   incident?: string | null;
 }
 
+/** What was told of this workspace, by page, mail or web hook. */
+export interface Told {
+  at: string;
+  text: string;
+  code: string | null;
+  incident: string | null;
+  path: string;
+  en: string;
+  zh: string;
+}
+
 /** A kept state of this person on a disk that is attached. */
 export interface SharedState {
   disk: string;

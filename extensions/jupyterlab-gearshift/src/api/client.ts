@@ -18,6 +18,7 @@ import type {
   SpanCost,
   SharedState,
   SwitchTime,
+  Told,
   Ticket
 } from './answers.js';
 import type { DatasetStatus, Disk, Job, KeptState, Mode, Operation, Workspace } from './records.js';
@@ -64,6 +65,10 @@ export class Client {
 
   takeSnapshot(): Promise<Operation> {
     return this._request(`${this._here}/states`, { method: 'POST', body: {} });
+  }
+
+  async notices(): Promise<Told[]> {
+    return list(await this._request(`${this._here}/notices`));
   }
 
   async statesOnDisks(): Promise<SharedState[]> {

@@ -4,6 +4,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 import type { CatalogMachine, Incident, Memory } from '../api/answers.js';
 import type { IGearshift } from '../tokens.js';
+import type { ServerEvent } from './sse.js';
 
 /** A kernel ended: said in its notebook. The others are said in a notification. */
 export function isEnd({ code }: Incident): boolean {
@@ -27,9 +28,28 @@ export function largerThan(machines: readonly CatalogMachine[], id: string | und
     .sort((a, b) => same(a) - same(b) || a.price_per_hour_nano - b.price_per_hour_nano)[0]?.id;
 }
 
+/** A notice as control's events carry it. */
+interface NoticeOfMemory extends Partial<Pick<Incident, 'code' | 'kernel_id' | 'path' | 'facts' | 'at'>> {
+  text: string;
+  incident?: string;
+  en: string;
+  zh: string;
+}
+
+/** The event of memory that a notice is about; null for a notice of another kind. */
+export function incidentOf(notice: NoticeOfMemory): Incident | null {
+  const { text, incident, code, en, zh } = notice;
+  if (text !== 'memory' || !incident || !code) {
+    return null;
+  }
+  const { kernel_id = null, path = '', facts = {}, at = '' } = notice;
+  return { id: incident, code, message: en, message_zh: zh, kernel_id, path, facts, at, seen: false };
+}
+
 export class MemoryEvents {
   constructor(private readonly _gearshift: IGearshift) {
     _gearshift.store.changed.connect(this._changed);
+    _gearshift.events.event.connect(this._heard);
   }
 
   /** An event that this page has not told yet. */
@@ -64,19 +84,30 @@ export class MemoryEvents {
 
   dispose(): void {
     this._gearshift.store.changed.disconnect(this._changed);
+    this._gearshift.events.event.disconnect(this._heard);
     Signal.clearData(this);
   }
 
   private _take(memory: Memory): void {
     this._memory = memory;
     this._newest = memory.incidents[memory.incidents.length - 1]?.id ?? null;
-    for (const incident of memory.incidents) {
-      if (!incident.seen && !this._known.has(incident.id)) {
-        this._known.add(incident.id);
-        this._told.emit(incident);
-      }
+    memory.incidents.filter(one => !one.seen).forEach(one => this._tell(one));
+  }
+
+  private _tell(incident: Incident): void {
+    if (!this._known.has(incident.id)) {
+      this._known.add(incident.id);
+      this._told.emit(incident);
     }
   }
+
+  /** Control tells it as well, so that it is heard when our server is away. */
+  private readonly _heard = (_: unknown, { kind, data }: ServerEvent): void => {
+    const incident = kind === 'notice' ? incidentOf(data as NoticeOfMemory) : null;
+    if (incident) {
+      this._tell(incident);
+    }
+  };
 
   private readonly _changed = (): void => {
     const newest = this._gearshift.store.state.metrics.value?.incident;

@@ -76,6 +76,7 @@ SUBJECT = {
     "idle_warning": Text(en="{name} is about to stop", zh="{name} 即将停止"),
     "idle_done": Text(en="{name} was stopped", zh="{name} 已停止"),
     "idle_failed": Text(en="{name} goes on", zh="{name} 继续运行"),
+    "memory": Text(en="Memory in {name}", zh="{name} 的内存"),
     "wait_free": Text(en="A machine is held for {name}", zh="已为 {name} 保留机器"),
     "wait_passed": Text(en="The machine held for {name} was given on", zh="为 {name} 保留的机器已让出"),
     "wait_failed": Text(en="{name} did not begin by itself", zh="{name} 没有自动开始"),

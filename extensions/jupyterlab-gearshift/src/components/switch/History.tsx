@@ -12,6 +12,7 @@ import { Button, StateWord } from '../parts.js';
 import { useMachineTitle } from '../panel/Machine.js';
 import { useNames } from './names.js';
 import { Kept, type Asked } from './Kept.js';
+import { Notices } from './Notices.js';
 import { Report } from './Report.js';
 import { StartReport, restoredBy } from './StartReport.js';
 
@@ -50,6 +51,7 @@ export function History({ close }: DialogProps): React.ReactElement {
         </div>
       )}
       <Kept ask={ask} />
+      <Notices />
     </DialogBody>
   );
 }
