@@ -53,7 +53,7 @@ def failure(job: Mapping[str, Any]) -> str:
     if first.get("signal") is None and first.get("exit_code") is None:
         return f"Rank {first['rank']} on node {first['node']}: {first.get('message', '')}"
     how = f"signal {first['signal']}" if first.get("signal") else f"exit code {first['exit_code']}"
-    cause = f": {first['message']}" if first.get("message") else ""
+    cause = f": {first['message']}" if first.get("message") not in ("", None, how) else ""
     return f"Rank {first['rank']} on node {first['node']} failed first, {how}{cause}"
 
 

@@ -8,7 +8,10 @@ import pytest
 
 from gearshift_testing import running as running_module
 from gearshift_testing.driving import Driver
+from gearshift_testing.real_gangs import gang
 from gearshift_testing.running import Running
+
+__all__ = ["gang", "on_server", "person", "running"]
 
 
 @pytest.fixture(scope="session")

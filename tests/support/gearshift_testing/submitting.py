@@ -36,13 +36,14 @@ def submit(driver: Driver, code: str | bytes, **spec: Any) -> str:
 
 def ended(driver: Driver, job: str, seconds: float = 90.0) -> dict[str, Any]:
     """The job once it has ended, however."""
-    return until(lambda: _if_ended(driver, job), seconds, f"{job} ends")
+    return until(lambda: if_ended(driver, job), seconds, f"{job} ends")
 
 
 def log_of(driver: Driver, job: str, rank: int = 0) -> str:
     return str(driver.get(f"jobs/{job}/logs?rank={rank}")["text"])
 
 
-def _if_ended(driver: Driver, job: str) -> dict[str, Any] | None:
+def if_ended(driver: Driver, job: str) -> dict[str, Any] | None:
+    """The job, once it has ended."""
     found: dict[str, Any] = driver.get(f"jobs/{job}")
     return found if found["state"] in ENDED else None

@@ -1,4 +1,4 @@
-"""Real gangs for tests: an order, a bundle of one cell, the supervisor as a process of its own."""
+"""Real gangs without a product: an order, a bundle of one cell, the supervisor as a process of its own."""
 
 from __future__ import annotations
 
@@ -99,6 +99,12 @@ class Gang:
             lambda entry: set(marks) <= set((entry / "environ").read_text(errors="replace").split("\0"))
         )
 
+    def pid_of_any(self, rank: int) -> int | None:
+        """None where it is not there (yet)."""
+        with suppress(AssertionError):
+            return self.pid_of(rank)
+        return None
+
     def _below(self, wanted: Callable[[Path], bool]) -> int:
         """The one process below the supervisor that is meant."""
         assert self.process is not None
@@ -109,24 +115,28 @@ class Gang:
         raise AssertionError("no such process")
 
 
+def loopback(node: int) -> NodePlace:
+    return NodePlace(f"127.0.0.{node + 1}")
+
+
 @pytest.fixture
 def gang() -> Iterator[Callable[..., Gang]]:
     """`gang(code, nodes=2, procs=1, …)`: a job that is ready to be started."""
     folder = Path(tempfile.mkdtemp(prefix="gearshift-test-gang-", dir="/var/tmp"))
     made: list[Gang] = []
 
-    def make(code: str, nodes: int = 1, procs: int = 1, **fields: Any) -> Gang:
+    def make(code: str, nodes: int | tuple[NodePlace, ...] = 1, procs: int = 1, **fields: Any) -> Gang:
         root = folder / f"job-{len(made)}"
         root.mkdir()
         source = textwrap.dedent(code)
         bundle = Bundle((Code("In[1]", 1, source),), cells={"In[1]": source})
         (root / "bundle.zip").write_bytes(bundle.pack())
         defaults: dict[str, Any] = {"private_network": True, "grace_seconds": 1.0, "cwd": str(root)}
+        defaults["job"] = f"test-{os.getpid()}-{folder.name[-6:]}-{len(made)}"
         order = Order(
-            job=f"test-{os.getpid()}-{folder.name[-6:]}-{len(made)}",
             root=str(root),
             python=sys.executable,
-            nodes=tuple(NodePlace(f"127.0.0.{node + 1}") for node in range(nodes)),
+            nodes=nodes if isinstance(nodes, tuple) else tuple(loopback(node) for node in range(nodes)),
             procs=procs,
             **(defaults | fields),
         )
