@@ -128,6 +128,13 @@ def test_server_settings_are_readable_by_every_uid(home: Home) -> None:
     assert pages["buildCheck"] is False
 
 
+def test_lab_speaks_the_language_of_the_deployment_until_a_person_chooses(home: Home) -> None:
+    plugin, file = "@jupyterlab/translation-extension:plugin", "labconfig/default_setting_overrides.json"
+    for language, first in (("zh", {plugin: {"locale": "zh_CN"}}), ("en", {})):
+        write_settings(home, False, language)
+        assert json.loads((home.run / "jupyter" / file).read_text()) == first
+
+
 def test_holds_and_tokens_survive_a_restart_of_the_hub(home: Home) -> None:
     path = home.state / "servers.json"
     frozen = Frozen(tree="ws-1-1", pid=12, port=4000, token="secret")

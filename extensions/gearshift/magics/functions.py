@@ -17,6 +17,7 @@ from gearshift.magics import launching
 from gearshift.magics.arguments import cell_parser
 from gearshift.magics.door import Door
 from gearshift.magics.handle import JobHandle
+from gearshift.magics.phrases import say
 from gearshift.magics.refusal import MagicError, refused
 from gearshift.model.errors import GearshiftError
 from gearshift.train.cells import Cell
@@ -54,7 +55,7 @@ def _launch(
 ) -> Any:
     shell = get_ipython()
     if shell is None:
-        raise MagicError("bad_request", "this needs a notebook; from a terminal: gearshift job run SCRIPT")
+        raise MagicError("bad_request", say("needs a notebook"))
     asked = _asked(function, options)
     try:
         handle = _job(shell, function, given, named, asked)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gearshift.magics import showing, words
+from gearshift.magics import phrases, showing, words
 from gearshift.magics.door import Door
+from gearshift.magics.phrases import say
 from gearshift.magics.refusal import JobFailedError, MagicError, refused
 from gearshift.magics.showing import FINAL, job_bundle, until_final
+from gearshift.model.chinese import in_chinese
 from gearshift.model.errors import GearshiftError
 from gearshift.train import results
 
@@ -31,7 +33,7 @@ class JobHandle:
         if self._id is None:
             found = showing.of_plan(self._door, str(self._plan))() if self._plan is not None else None
             if found is None:
-                raise MagicError("needs_confirmation", "the job was not confirmed in the dialog")
+                raise MagicError("needs_confirmation", say("not confirmed"))
             self._id = str(found["id"])
         return self._id
 
@@ -61,7 +63,8 @@ class JobHandle:
         except GearshiftError as error:
             raise refused(error) from None
         if job["state"] not in FINAL:
-            raise MagicError("timeout", f"job {self.id} is {job['state']} after {seconds:g} s; it goes on")
+            state = phrases.pick(job["state"], in_chinese(job["state"]))
+            raise MagicError("timeout", say("goes on", id=self.id, state=state, seconds=seconds))
         if job["state"] != "succeeded":
             raise JobFailedError(job, words.sentence(job), tuple(words.last_lines(job)))
         return self
@@ -109,7 +112,7 @@ class JobHandle:
             raise refused(error) from None
 
     def __repr__(self) -> str:
-        return "<job, not confirmed yet>" if self._id is None else f"<job {self._id}>"
+        return say("unconfirmed") if self._id is None else say("a job", id=self._id)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         if self._id is None:

@@ -7,10 +7,12 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from gearshift.magics import arguments, launching, reports, showing
+from gearshift.magics import arguments, launching, phrases, reports, showing
 from gearshift.magics.door import Door
 from gearshift.magics.handle import JobHandle
+from gearshift.magics.phrases import say
 from gearshift.magics.refusal import MagicError, refused
+from gearshift.model.chinese import in_chinese
 from gearshift.model.errors import GearshiftError, fail
 
 
@@ -38,7 +40,7 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
     def _launch(self, line: str, body: str) -> None:
         asked = arguments.parse(arguments.cell_parser(), line)
         if not asked.out.isidentifier():
-            raise MagicError("bad_request", f"--out: {asked.out!r} is no name of a variable")
+            raise MagicError("bad_request", say("no variable", name=asked.out))
         inputs = self.inputs()
         number = launching.number_of(inputs, body)
         cell = launching.cell_of(number, line, body)
@@ -107,7 +109,8 @@ class GearshiftMagics(Magics):  # type: ignore[misc]  # IPython has no types
             plan = door.plan("switch", workspace=door.workspace_id, machine=asked.machine)
         if launching.can_spend(door, asked):
             done = launching.confirm_with_token(door, plan, asked)
-            print(f"{command}: {done['id']} {done['state']}")
+            state = phrases.pick(done["state"], in_chinese(done["state"]))
+            print(say("plan.done", command=command, id=done["id"], state=state))
             return
         self._ask(plan, door.symbol)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gearshift.magics import phrases
 from gearshift.model.errors import GearshiftError
 
 
@@ -31,4 +32,5 @@ class JobFailedError(MagicError):
 
 def refused(error: GearshiftError) -> MagicError:
     remedy = error.facts.get("remedy")
-    return MagicError(error.code, error.message, (f"{remedy}.",) if remedy else ())
+    lines = (f"{phrases.pick(remedy, error.facts.get('remedy_zh'))}.",) if remedy else ()
+    return MagicError(error.code, phrases.pick(error.message, error.message_zh), lines)

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gearshift.magics import words
+from gearshift.magics import phrases, words
 from gearshift.magics.door import Door
-from gearshift.model.errors import fail
+from gearshift.magics.phrases import say
+from gearshift.model.chinese import in_chinese
+from gearshift.model.errors import fail, from_body
 from gearshift.model.units import format_bytes, format_money
 
 READY_SECONDS = 60.0
@@ -22,15 +24,15 @@ def status(door: Door, _asked: Any) -> str:
         workspace = door.workspace(door.workspace_id)
         price = format_money(workspace.price_per_hour_nano or 0, money)
         rows = [
-            ["workspace", f"{door.workspace_id} ({workspace.state})"],
-            ["machine", f"{workspace.spec.machine}, {price}/h"],
+            [say("workspace"), f"{door.workspace_id} ({_state(workspace.state)})"],
+            [say("machine"), say("machine.price", machine=workspace.spec.machine, price=price)],
         ]
     rows += [
-        ["balance", format_money(me["balance_nano"], money)],
-        ["today", format_money(me["today_nano"], money)],
+        [say("balance"), format_money(me["balance_nano"], money)],
+        [say("today"), format_money(me["today_nano"], money)],
     ]
     running = [job for job in door.jobs() if job["state"] not in ("succeeded", "failed", "cancelled")]
-    rows += [["job", f"{job['id']} {job['spec']['name']}: {words.sentence(job)}"] for job in running]
+    rows += [[say("job"), f"{job['id']} {job['spec']['name']}: {words.sentence(job)}"] for job in running]
     return words.table(rows)
 
 
@@ -41,11 +43,11 @@ def mount(door: Door, asked: Any) -> str:
 def unmount(door: Door, asked: Any) -> str:
     for name in asked.names:
         door.detach_dataset(door.workspace_id, name)
-    return "\n".join(f"{name}: detached" for name in asked.names)
+    return "\n".join(say("detached", name=name) for name in asked.names)
 
 
 def disks(door: Door, _asked: Any) -> str:
-    rows = [["disk", "mode", "used", "size", "path"]]
+    rows = [[say(name) for name in ("disk", "mode", "used", "size", "path")]]
     rows += [
         [
             disk.name,
@@ -60,18 +62,18 @@ def disks(door: Door, _asked: Any) -> str:
 
 
 def datasets(door: Door, asked: Any) -> str:
-    rows = [["data set", "state", "size", "licence", "title"]]
+    rows = [[say(name) for name in ("data set", "state", "size", "licence", "title")]]
     for found in door.datasets_here(" ".join(asked.words)):
         card = found["card"]
         size = format_bytes(card["size_bytes"])
-        rows.append([card["id"], found["state"], size, card["licence"], card["title"]["en"]])
+        rows.append([card["id"], _state(found["state"]), size, card["licence"], phrases.text(card["title"])])
     return words.table(rows)
 
 
 def jobs(door: Door, _asked: Any) -> str:
     found = door.jobs()
     if not found:
-        return "No jobs yet. Start one from a cell: %%gearshift --nodes 2"
+        return say("no jobs")
     money = door.symbol
     return words.table(
         [
@@ -86,7 +88,7 @@ def logs(door: Door, asked: Any) -> str:
     lines = (
         door.log_end(asked.job, asked.rank, 60_000).splitlines()[-asked.lines :] if asked.lines > 0 else []
     )
-    return "\n".join(lines) if lines else f"rank {asked.rank} has printed nothing"
+    return "\n".join(lines) if lines else say("no log", rank=asked.rank)
 
 
 def cost(door: Door, _asked: Any) -> str:
@@ -95,7 +97,7 @@ def cost(door: Door, _asked: Any) -> str:
         [line["subject"], line["machine"], format_money(line["amount_nano"], money)]
         for line in today["lines"]
     ]
-    return words.table([*rows, ["today", "", format_money(today["total_nano"], money)]])
+    return words.table([*rows, [say("today"), "", format_money(today["total_nano"], money)]])
 
 
 REPORTS: dict[str, Callable[[Door, Any], str]] = {
@@ -118,7 +120,15 @@ def _mounted(door: Door, name: str) -> str:
         found = door.dataset(name)
     card = found["card"]
     if found["state"] != "attached":
-        cause = (found.get("error") or {}).get("message") or f"it is {found['state']}"
-        raise fail("data_failed", field="dataset", value=name, cause=cause)
+        error = found.get("error") or {}
+        raise (
+            from_body({"error": error}, 502)
+            if error.get("message")
+            else fail("data_failed", field="dataset", value=name, cause=f"it is {found['state']}")
+        )
     size = format_bytes(card["size_bytes"])
-    return f"{name}: {found['path']}  read-only, {size}, licence {card['licence']}, no traffic fee"
+    return say("mounted", name=name, path=found["path"], size=size, licence=card["licence"])
+
+
+def _state(state: str) -> str:
+    return phrases.pick(state, in_chinese(state))

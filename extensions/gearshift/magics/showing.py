@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from gearshift.magics import words
 from gearshift.magics.door import Door
+from gearshift.magics.phrases import say
 from gearshift.model.errors import GearshiftError
 
 JOB_MIME = "application/vnd.gearshift.job+json"
@@ -41,7 +42,7 @@ def job_bundle(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> 
 
 def plan_bundle(plan: Mapping[str, Any], symbol: str) -> Bundle:
     lines = words.plan_lines(plan, symbol)
-    text = "\n".join([*lines, "Confirm it in the dialog."])
+    text = "\n".join([*lines, say("plan.confirm")])
     return {PLAN_MIME: {"plan": dict(plan)}, "text/plain": text}
 
 

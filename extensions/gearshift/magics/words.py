@@ -6,30 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
 from typing import Any
+from unicodedata import east_asian_width
 
+from gearshift.magics import phrases
+from gearshift.magics.phrases import say
+from gearshift.model.chinese import in_chinese
 from gearshift.model.units import format_money, from_iso
 
-STATE = {
-    "queued": "Queued",
-    "starting": "Starting",
-    "running": "Running",
-    "cancelling": "Cancelling",
-    "succeeded": "Finished",
-    "failed": "Failed",
-    "cancelled": "Cancelled",
-}
-REASON = {
-    "user_error": "A fault in the code, so it was not retried.",
-    "oom": "Out of memory.",
-    "deadline": "Its deadline passed.",
-    "budget": "Its cap on cost or the balance was used up.",
-    "lost": "Its supervisor was lost.",
-    "node_lost": "A node was lost.",
-    "no_answer": "A rank or the network did not answer.",
-    "interrupted": "Its machine was taken away.",
-    "did_not_join": "Not all ranks started in time.",
-    "start_failed": "It did not start. Not charged.",
-}
 Fact = tuple[str, str]
 
 
@@ -37,13 +20,14 @@ def sentence(job: Mapping[str, Any]) -> str:
     """The state in one sentence."""
     if job["state"] == "queued" and job.get("queue"):
         place = job["queue"]
-        after = f", after {place['after']}" if place.get("after") else ""
-        return f"Queued at position {place['position']}: needs {place['needs']}, {place['free']} free{after}"
+        after = say("queued.after", after=place["after"]) if place.get("after") else ""
+        return say("queued", **{name: place[name] for name in ("position", "needs", "free")}) + after
     if job["state"] == "failed":
-        return failure(job) or REASON.get(str(job["reason"]), "Failed.")
+        reason = f"reason.{job['reason']}"
+        return failure(job) or say(reason if phrases.known(reason) else "state.failed")
     if job["state"] == "cancelled":
-        return f"Cancelled by {job.get('ended_by') or 'its owner'}{_at_step(job)}."
-    return STATE[job["state"]]
+        return say("cancelled", by=_by(job.get("ended_by")), at_step=_at_step(job))
+    return say(f"state.{job['state']}")
 
 
 def failure(job: Mapping[str, Any]) -> str:
@@ -51,23 +35,24 @@ def failure(job: Mapping[str, Any]) -> str:
     if not first:
         return ""
     if first.get("signal") is None and first.get("exit_code") is None:
-        return f"Rank {first['rank']} on node {first['node']}: {first.get('message', '')}"
-    how = f"signal {first['signal']}" if first.get("signal") else f"exit code {first['exit_code']}"
-    cause = f": {first['message']}" if first.get("message") not in ("", None, how) else ""
-    return f"Rank {first['rank']} on node {first['node']} failed first, {how}{cause}"
+        return say("first.said", rank=first["rank"], node=first["node"], message=first.get("message", ""))
+    signal = first.get("signal")
+    how = say("first.signal", number=signal) if signal else say("first.exit", number=first["exit_code"])
+    message = first.get("message") or ""
+    said = phrases.pick(message, in_chinese(message))
+    cause = say("first.cause", message=said) if said not in ("", how) else ""
+    return say("first.how", rank=first["rank"], node=first["node"], how=how, cause=cause)
 
 
 def facts(job: Mapping[str, Any], symbol: str) -> list[Fact]:
     """What is known of a job, one line each."""
     spec = job["spec"]
     last = job.get("metrics_last") or {}
+    price = format_money(job["price_per_hour_nano"], symbol)
     found = [
         ("state", sentence(job)),
-        ("shape", f"{spec['nodes']} × {spec['procs']} on {spec['machine']}"),
-        (
-            "cost",
-            f"{format_money(job['cost_nano'], symbol)} at {format_money(job['price_per_hour_nano'], symbol)}/h",
-        ),
+        ("shape", say("shape", **{name: spec[name] for name in ("nodes", "procs", "machine")})),
+        ("cost", say("cost", cost=format_money(job["cost_nano"], symbol), price=price)),
     ]
     if (seconds := _seconds(job)) is not None:
         found.append(("ran", duration(seconds)))
@@ -76,19 +61,23 @@ def facts(job: Mapping[str, Any], symbol: str) -> list[Fact]:
         found.append(("step", f"{last['step']}" + (f" ({figures})" if figures else "")))
     found += advice(job)
     if job.get("note"):
-        found.append(("note", job["note"]))
-    return found
+        found.append(("note", phrases.pick(job["note"], job.get("note_zh"))))
+    if job.get("files_until"):
+        found.append(("kept", job["files_until"][:10]))
+    return [(say(f"fact.{name}"), value) for name, value in found]
 
 
 def advice(job: Mapping[str, Any]) -> list[Fact]:
     """What a failure that is known by its words means, and what helps."""
     known = (job.get("first_failure") or {}).get("diagnosis")
-    return [("cause", known["cause"]["en"]), ("helps", known["remedy"]["en"])] if known else []
+    if not known:
+        return []
+    return [("cause", phrases.text(known["cause"])), ("helps", phrases.text(known["remedy"]))]
 
 
 def plain(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> str:
-    lines = [f"job {job['id']}  {job['spec']['name']}"]
-    lines += [f"  {name:<6} {value}" for name, value in facts(job, symbol)]
+    lines = [f"{say('job')} {job['id']}  {job['spec']['name']}"]
+    lines += [f"  {_padded(name, 6)} {value}" for name, value in facts(job, symbol)]
     return "\n".join(lines + [f"  | {line}" for line in log or last_lines(job)])
 
 
@@ -100,7 +89,7 @@ def html(job: Mapping[str, Any], symbol: str, log: Sequence[str] = ()) -> str:
     )
     lines = log or last_lines(job)
     shown = f"<pre>{escape(chr(10).join(lines))}</pre>" if lines else ""
-    title = f"{escape(job['spec']['name'])} · job {escape(job['id'])}"
+    title = f"{escape(job['spec']['name'])} · {say('job')} {escape(job['id'])}"
     return f"<div class='gs-job-fallback'><b>{title}</b><table>{rows}</table>{shown}</div>"
 
 
@@ -113,17 +102,15 @@ def plan_lines(plan: Mapping[str, Any], symbol: str) -> list[str]:
     """What a plan would do and cost, for those who cannot see the dialog."""
     figures = plan["figures"]
     price = figures.get("price_per_hour_nano")
-    lines = [
-        f"{plan['kind'].replace('_', ' ')} {figures.get('name') or figures.get('machine') or ''}".rstrip()
-    ]
+    what = say(f"plan.{plan['kind']}")
+    lines = [f"{what} {figures.get('name') or figures.get('machine') or ''}".rstrip()]
     if price:
-        lines.append(f"  price  {format_money(price, symbol)}/h")
+        lines.append(say("plan.price", price=format_money(price, symbol)))
     if figures.get("max_cost_nano"):
-        lines.append(f"  most   {format_money(figures['max_cost_nano'], symbol)}")
+        lines.append(say("plan.most", most=format_money(figures["max_cost_nano"], symbol)))
     if figures.get("starts") == "queued":
-        lines.append(
-            f"  place  {figures['position']} in line: needs {figures['needs']}, {figures['free']} free"
-        )
+        place = {name: figures[name] for name in ("position", "needs", "free")}
+        lines.append(say("plan.place", **place))
     return lines
 
 
@@ -131,17 +118,27 @@ def duration(seconds: float) -> str:
     """`48 s`, `2 min 14 s`, `1 h 42 min`."""
     whole = int(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return say("seconds", s=whole)
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return say("minutes", min=whole // 60, s=whole % 60)
+    return say("hours", h=whole // 3600, min=whole % 3600 // 60)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
+    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     )
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: a Chinese character takes two."""
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def _seconds(job: Mapping[str, Any]) -> float | None:
@@ -159,7 +156,12 @@ def _instant(text: str) -> datetime:
 
 def _at_step(job: Mapping[str, Any]) -> str:
     step = (job.get("metrics_last") or {}).get("step")
-    return "" if step is None else f" at step {step}"
+    return "" if step is None else say("cancelled.at_step", step=step)
+
+
+def _by(name: str | None) -> str:
+    """A person, or one of our own reasons."""
+    return say("by.owner") if name is None else phrases.pick(name, in_chinese(name))
 
 
 def _is_figure(name: str, value: Any) -> bool:

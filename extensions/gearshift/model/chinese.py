@@ -82,6 +82,8 @@ _CAUSES = (
     ('it needs script = "NAME.py"', '需要 script = "NAME.py"'),
     ("the job was not confirmed in the dialog", "任务没有在对话框中确认"),
     ("attempt {}", "第 {} 次尝试"),
+    ("exit code {}", "退出码 {}"),
+    ("killed by signal {}", "被信号 {} 终止"),
     ("The balance is used up.", "余额已用尽。"),
     ("The cap on its cost was reached.", "已达到费用上限。"),
     ("The supervisor ended with {} before its first word.", "监管进程以 {} 结束，没有任何输出。"),
@@ -144,6 +146,18 @@ _CHECKS = (
     ("String should match pattern {}", "应符合格式 {}"),
     ("JSON decode error", "不是 JSON"),
 )
+_LINE = (
+    ("argument {}: invalid int value: {}", "参数 {}：{} 不是整数"),
+    ("argument {}: invalid choice: {} (choose from {})", "参数 {}：没有 {} 这个选项（可选：{}）"),
+    ("argument {}: expected one argument", "参数 {}：需要一个值"),
+    ("argument {}: expected at least one argument", "参数 {}：至少需要一个值"),
+    ("argument {}: {}", "参数 {}：{}"),
+    ("the following arguments are required: {}", "缺少参数：{}"),
+    ("unrecognized arguments: {}", "不认识的参数：{}"),
+    ("No closing quotation", "引号没有闭合"),
+    ("No escaped character", "反斜杠之后没有字符"),
+)
+"""What argparse and shlex say of a line."""
 _WORDS = (
     ("this machine", "此机器"),
     ("of this deployment", "（本部署）"),
@@ -182,7 +196,7 @@ _WORDS = (
     ("close", "结算"),
 )
 
-_ALL = (*_CAUSES, *_SYSTEM, *_CHECKS, *_WORDS)
+_ALL = (*_CAUSES, *_SYSTEM, *_CHECKS, *_LINE, *_WORDS)
 _EXACT = MappingProxyType({english: chinese for english, chinese in _ALL if "{}" not in english})
 _SHAPES = tuple(
     (re.compile("(.*?)".join(re.escape(part) for part in english.split("{}")), re.DOTALL), chinese)

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
-from gearshift.model.error_kind import ErrorKind
 from gearshift.model.chinese import SPOKEN, in_chinese
+from gearshift.model.error_kind import ErrorKind
 from gearshift.model.error_table import ERRORS
 
 __all__ = [

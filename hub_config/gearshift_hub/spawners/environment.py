@@ -140,7 +140,18 @@ def settings_folder(home: Home) -> Path:
     return home.run / "jupyter"
 
 
-def write_settings(home: Home, documents_on_server: bool) -> None:
+FIRST_SETTINGS = "labconfig/default_setting_overrides.json"
+LAB_LOCALES = {"zh": "zh_CN"}
+"""Language of the deployment -> what Lab calls it, until a person chooses their own; Lab itself is English."""
+
+
+def first_settings(language: str) -> dict[str, Any]:
+    """What Lab's settings are before a person changes them."""
+    locale = LAB_LOCALES.get(language)
+    return {"@jupyterlab/translation-extension:plugin": {"locale": locale}} if locale else {}
+
+
+def write_settings(home: Home, documents_on_server: bool, language: str = "en") -> None:
     """Put the settings where every uid can read and nobody but us can write them."""
     folder = settings_folder(home)
     for place in (folder, folder / "labconfig", folder / "python"):
@@ -149,6 +160,7 @@ def write_settings(home: Home, documents_on_server: bool) -> None:
     files = settings_files(documents_on_server)
     for below in ("jupyter_server_config.json", "labconfig/page_config.json", "python/sitecustomize.py"):
         _publish(folder / below, files[Path(below).name])
+    _publish(folder / FIRST_SETTINGS, json.dumps(first_settings(language), indent=1))
     kernel_parts.put(home)
 
 

@@ -103,7 +103,7 @@ def _write(home: Home, ports: Ports, deployment: Deployment) -> None:
         home.record_ports(ports)
         write_private(static_file(home), static_settings(home, ports))
         rules_file(home).touch(0o600)  # traefik watches a file that is there; the hub fills it
-        write_settings(home, deployment.documents.on_server)
+        write_settings(home, deployment.documents.on_server, deployment.site.language)
     except OSError as error:
         raise about_folder(home.root, error) from error
 

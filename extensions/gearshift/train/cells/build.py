@@ -180,6 +180,7 @@ def _refuse(needs: _Needs, last: Mapping[str, Statement]) -> None:
             size=size,
             limit=format_bytes(values.LIMIT),
             remedy=f"Save it to the workspace and load it in the job, or name it: --send {name}",
+            remedy_zh=f"请保存到工作区并在任务中读取，或指明：--send {name}",
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gearshift.model.chinese import in_chinese
 from gearshift.model.errors import fail
 from gearshift.model.job import EndReason, Job, JobSpec, JobState, QueuePlace
 from gearshift.model.lease import Lease
@@ -27,6 +28,7 @@ class JobDetails(Job):
     """A job with what only its own page shows."""
 
     note: str = ""
+    note_zh: str = ""
     ended_by: str | None = None
     cap_nano: int | None = None
     plan: str | None = None
@@ -136,6 +138,7 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
         cost_nano=cost,
         queue=place,
         note=row.note,
+        note_zh=in_chinese(row.note),
         ended_by=row.ended_by,
         cap_nano=row.cap_nano,
         checkpoint_step=said.checkpoint_step if said else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gearshift.language import LANGUAGE_ENV
 from gearshift.model.errors import fail
 from gearshift.model.launch import (
     DOOR_KEY_ENV,
@@ -118,6 +119,7 @@ def _env(
         DOOR_KEY_ENV: keys.door_key(ctx.state_secret, row.owner, row.name),
         "GEARSHIFT_DEVICES": ",".join(device_ids),
         "CUDA_VISIBLE_DEVICES": _visible(ctx, machine, device_ids),
+        LANGUAGE_ENV: ctx.deployment.site.language,
         "GEARSHIFT_DEBUGGER": "off" if ctx.backend.box.able().uid_per_person else "on",
     }
 
