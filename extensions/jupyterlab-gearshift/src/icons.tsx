@@ -173,6 +173,14 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }): Re
   );
 }
 
+/** The same where there is no React. */
+export function iconElement(name: IconName, size: number): Element {
+  const [viewBox, shape] = SHAPES[name];
+  const made = document.createElement('template');
+  made.innerHTML = `<svg class="gs-i" viewBox="${viewBox}" width="${size}" height="${size}" fill="currentColor" aria-hidden="true" focusable="false">${shape}</svg>`;
+  return made.content.firstElementChild!;
+}
+
 function labIcon(name: IconName): LabIcon {
   const [viewBox, shape] = SHAPES[name];
   const svgstr = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="${viewBox}"><g class="jp-icon3" fill="#616161" color="#616161" style="color: var(--jp-inverse-layout-color3)">${shape}</g></svg>`;

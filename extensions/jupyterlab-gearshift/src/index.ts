@@ -8,6 +8,7 @@ import { consoleQueuePlugin } from './plugins/consolequeue.js';
 import { costPlugin } from './plugins/cost.js';
 import { datasetsPlugin } from './plugins/datasets.js';
 import { disksPlugin } from './plugins/disks.js';
+import { footersPlugin } from './plugins/footers.js';
 import { idlePlugin } from './plugins/idle.js';
 import { jobsPlugin } from './plugins/jobs.js';
 import { kernelRunsPlugin } from './plugins/kernelruns.js';
@@ -25,6 +26,7 @@ export default [
   statePlugin,
   panelPlugin,
   chipPlugin,
+  footersPlugin,
   statusPlugin,
   commandsPlugin,
   switchingPlugin,

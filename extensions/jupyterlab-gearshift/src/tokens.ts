@@ -6,6 +6,7 @@ import type { ISignal } from '@lumino/signaling';
 
 import type { Client } from './api/client.js';
 import type { Words } from './i18n.js';
+import type { CellCosts } from './models/cellcost.js';
 import type { JobFeeds } from './models/feed.js';
 import type { Gate } from './models/gate.js';
 import type { KernelRuns } from './models/kernelruns.js';
@@ -18,6 +19,8 @@ export interface Settings {
   meterSeconds: number;
   /** Which parts the status item shows. */
   status: { use: boolean; price: boolean; balance: boolean };
+  /** Whether a line stands under each cell that ran. */
+  footer: boolean;
 }
 
 export interface IGearshift {
@@ -30,6 +33,7 @@ export interface IGearshift {
   readonly meters: Meters;
   readonly gate: Gate;
   readonly runs: KernelRuns;
+  readonly costs: CellCosts;
   readonly words: Words;
   readonly commands: CommandRegistry;
   readonly settings: Settings;
@@ -71,5 +75,8 @@ export const Commands = {
   detachDataset: 'gearshift:detach-dataset',
   cancelJob: 'gearshift:cancel-job',
   resumeJob: 'gearshift:resume-job',
+  rerunJob: 'gearshift:rerun-job',
+  reshapeJob: 'gearshift:reshape-job',
+  agreeWait: 'gearshift:agree-wait',
   confirmPlan: 'gearshift:confirm-plan'
 } as const;

@@ -5,6 +5,7 @@ import { Dialog, showDialog } from '@jupyterlab/apputils';
 import type { CodeCell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, runCell } from '@jupyterlab/notebook';
 
+import type { CellCosts } from '../models/cellcost.js';
 import { heard } from '../models/reattach.js';
 import { ended, ServerRuns } from '../models/serverruns.js';
 import { IGearshift } from '../tokens.js';
@@ -18,7 +19,7 @@ export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   requires: [IGearshift],
   provides: INotebookCellExecutor,
   activate: (app, gearshift: IGearshift) => {
-    const { gate, client, words } = gearshift;
+    const { active, gate, client, costs, words } = gearshift;
     const runs = new ServerRuns((kernel, document, cells) => client.execute(kernel, document, cells));
     return {
       runCell: async options => {
@@ -34,7 +35,10 @@ export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
           return false;
         }
         const document = documentOf(options);
-        return document === null ? runCell(options) : runThere(options, document, runs, reason =>
+        if (document === null) {
+          return active ? runHere(options, costs) : runCell(options);
+        }
+        return runThere(options, document, runs, reason =>
           showDialog({
             title: words.t('This cell was not run.'),
             body: String(reason instanceof Error ? reason.message : reason),
@@ -45,6 +49,27 @@ export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
     };
   }
 };
+
+/** In the page, with the times that its kernel tells, which its cost follows from. */
+async function runHere(options: Options, costs: CellCosts): Promise<boolean> {
+  const { cell, notebookConfig, onCellExecutionScheduled } = options;
+  let isRun = false;
+  try {
+    return await runCell({
+      ...options,
+      notebookConfig: { ...notebookConfig, recordTiming: true },
+      onCellExecutionScheduled: scheduled => {
+        isRun = true;
+        costs.begins(cell.model);
+        onCellExecutionScheduled(scheduled);
+      }
+    });
+  } finally {
+    if (isRun) {
+      void costs.ended(cell.model);
+    }
+  }
+}
 
 /** The shared document of a code cell that has something to run, where its notebook is one. */
 function documentOf({ cell, notebook, sessionContext }: Options): string | null {

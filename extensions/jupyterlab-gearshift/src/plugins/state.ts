@@ -9,6 +9,7 @@ import { Signal } from '@lumino/signaling';
 import type { Ticket } from '../api/answers.js';
 import { Client } from '../api/client.js';
 import { Words } from '../i18n.js';
+import { CellCosts } from '../models/cellcost.js';
 import { JobFeeds } from '../models/feed.js';
 import { Gate } from '../models/gate.js';
 import { KernelRuns } from '../models/kernelruns.js';
@@ -33,6 +34,7 @@ class Gearshift implements IGearshift {
     this.store = new Store(this.client);
     this.feeds = new JobFeeds(this.client);
     this.meters = new Meters(this.store, this.settings.meterSeconds);
+    this.costs = new CellCosts(this.client, this.gate);
     this.home = URLExt.join(hubBase(), 'services/gearshift/');
     this.events = new SharedEvents(`gearshift-events:${user}/${server}`, {
       fetch: (url, init) => fetch(url, init),
@@ -72,10 +74,11 @@ class Gearshift implements IGearshift {
   }
 
   applySettings(settings: ISettingRegistry.ISettings): void {
-    const held = settings.composite as Partial<{ meterSeconds: number; status: Settings['status'] }>;
+    const held = settings.composite as Partial<Settings>;
     this._settings = {
       meterSeconds: held.meterSeconds ?? this._settings.meterSeconds,
-      status: { ...this._settings.status, ...held.status }
+      status: { ...this._settings.status, ...held.status },
+      footer: held.footer ?? this._settings.footer
     };
     this.meters.setSeconds(this._settings.meterSeconds);
     this._settingsChanged.emit(this._settings);
@@ -98,10 +101,11 @@ class Gearshift implements IGearshift {
   readonly meters: Meters;
   readonly gate = new Gate();
   readonly runs = new KernelRuns();
+  readonly costs: CellCosts;
   readonly words: Words;
   readonly commands: IGearshift['commands'];
   readonly home: string;
-  private _settings: Settings = { meterSeconds: 2, status: { use: true, price: true, balance: true } };
+  private _settings: Settings = { meterSeconds: 2, status: { use: true, price: true, balance: true }, footer: true };
   private readonly _settingsChanged = new Signal<IGearshift, Settings>(this);
 }
 
