@@ -36,6 +36,7 @@ check: env
 	$(ENV)/mypy
 	$(ENV)/lint-imports
 	$(ENV)/python tests/support/generated.py --check
+	$(ENV)/gearshift image lock --check
 	$(PYTHON) hub_config/bootstrap.py --with dev --extension lint --extension types --extension test
 
 generated: env

@@ -12,6 +12,13 @@ class ImageStore:
         """Where the Python of its kernels and jobs lies; empty for Gearshift's own."""
         return ""
 
+    def is_there(self, image: Image) -> bool:
+        """Whether it has been made."""
+        return True
+
+    def check(self, image: Image) -> None:
+        """Raise `image_changed` where somebody changed what was made."""
+
     def ensure(self, image: Image) -> Making | None:
         """None when it can be started now; else what is being done for that, which this call has begun.
 

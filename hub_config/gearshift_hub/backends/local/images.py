@@ -37,14 +37,28 @@ class LocalImages(ImageStore):
     def prefix(self, image: Image) -> str:
         return "" if image.is_own else str(self._environments.folder(image.digest))
 
+    def is_there(self, image: Image) -> bool:
+        return image.is_own or self._environments.find(image.digest) is not None
+
+    def check(self, image: Image) -> None:
+        environment = None if image.is_own else self._environments.find(image.digest)
+        if environment is None:
+            return
+        try:
+            self._environments.check(environment)
+        except ChangedError as changed:
+            facts = {"built": changed.built, "found": changed.found, "names": ", ".join(changed.names[:5])}
+            raise fail("image_changed", field="image", value=image.id, **facts) from changed
+
     def ensure(self, image: Image) -> Making | None:
-        if image.is_own or self._is_there(image):
+        if self.is_there(image):
+            self.check(image)
             return None
         build = self._builds.get(image.catalog) or self._begin(image)
         if build.process.poll() is None:
             return stage(said_last(build.log))
         del self._builds[image.catalog]
-        if self._is_there(image):
+        if self.is_there(image):
             return None
         raise fail("image_failed", field="image", value=image.id, why=_sentence(said_last(build.log)))
 
@@ -54,17 +68,6 @@ class LocalImages(ImageStore):
                 os.killpg(build.process.pid, signal.SIGKILL)
             build.process.wait()
         self._builds.clear()
-
-    def _is_there(self, image: Image) -> bool:
-        environment = self._environments.find(image.digest)
-        if environment is None:
-            return False
-        try:
-            self._environments.check(environment)
-        except ChangedError as changed:
-            facts = {"built": changed.built, "found": changed.found, "names": ", ".join(changed.names[:5])}
-            raise fail("image_changed", field="image", value=image.id, **facts) from changed
-        return True
 
     def _begin(self, image: Image) -> _Build:
         log = self._home.logs / f"image-{image.catalog}.log"

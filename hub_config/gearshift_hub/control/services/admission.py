@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.accounts import AccountRow
-from gearshift_hub.control.services import job_line, leases, ledger, workspaces
+from gearshift_hub.control.services import images, job_line, leases, ledger, workspaces
 
 
 def world(
@@ -57,6 +57,7 @@ def admit_workspace(
     restarting: bool = False,
 ) -> Admission:
     """May this workspace run on this machine now? `restarting`: what it holds is given back before it starts."""
+    images.check(ctx, spec.image)
     workspace = f"{owner}/{name}"
     request = Request(
         user=owner,

@@ -51,6 +51,13 @@ def doing(ctx: Context, name: str) -> Making | None:
     return store(ctx).ensure(image) if image is not None else None
 
 
+def check(ctx: Context, name: str) -> None:
+    """Raise `image_changed` unless what was made for it is as it was made."""
+    image = _known(ctx, name)
+    if image is not None:
+        store(ctx).check(image)
+
+
 def require(ctx: Context, name: str) -> None:
     """Raise `image_not_ready` unless it is there; it is being made from now on."""
     said = doing(ctx, name)
@@ -61,7 +68,8 @@ def require(ctx: Context, name: str) -> None:
 
 def seconds(ctx: Context, name: str) -> float:
     """How long a start may wait for it."""
-    return MAKING_S if doing(ctx, name) is not None else 0.0
+    image = _known(ctx, name)
+    return 0.0 if image is None or store(ctx).is_there(image) else MAKING_S
 
 
 async def made(ctx: Context, workspace: str, name: str) -> None:
