@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from gearshift.model.launch import LaunchPlan
 from gearshift.model.operation import Operation
 from gearshift_hub.backends.base import Able, Backend
 from gearshift_hub.control.app import internal_app, public_app
-from gearshift_hub.control.auth import SESSION_COOKIE, XSRF_HEADER
+from gearshift_hub.control.auth import SESSION_COOKIE, XSRF_HEADER, Callers
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.events import EventBus
@@ -62,6 +62,7 @@ class Control:
         root = Path(self.folder.name)
         self.box = like.box if like else FakeBox(self.deployment, str(root), able)
         self.db = database(database_url)
+        self._apps: dict[str, FastAPI] = like._apps if like else {}
         self.ctx = Context(
             deployment=self.deployment,
             home=Home(root),
@@ -81,11 +82,18 @@ class Control:
 
     @cached_property
     def public(self) -> FastAPI:
-        return public_app(self.ctx)
+        return self._app(public_app)
 
     @cached_property
     def internal(self) -> FastAPI:
-        return internal_app(self.ctx)
+        return self._app(internal_app)
+
+    def _app(self, build: Callable[[Context], FastAPI]) -> FastAPI:
+        """Built once: the routes of each control that comes up are the same, and building them takes long."""
+        app = self._apps.get(build.__name__) or build(self.ctx)
+        app.state.ctx, app.state.callers = self.ctx, Callers()
+        self._apps[build.__name__] = app
+        return app
 
     async def _launch(self, owner: str, name: str, operation: str) -> LaunchPlan:
         """What a spawner asks."""
