@@ -17,11 +17,12 @@ from gearshift.model.kept_state import KeptState
 from gearshift.model.ledger import Entry
 from gearshift.model.machine import Machine
 from gearshift.model.operation import Operation
+from gearshift.model.waitlist import Wait
 from gearshift.model.workspace import Workspace
 from pydantic.json_schema import models_json_schema
 
 TARGET = Path(__file__).parent.parent / "src/api/records.ts"
-RECORDS = (Workspace, Machine, Image, Operation, Job, Disk, DatasetStatus, KeptState, Entry)
+RECORDS = (Workspace, Machine, Image, Operation, Job, Disk, DatasetStatus, KeptState, Entry, Wait)
 HEADER = "/** The records of gearshift.model as JSON. Written by scripts/records.py; do not edit. */\n"
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 

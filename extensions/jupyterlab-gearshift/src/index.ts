@@ -21,6 +21,7 @@ import { runCellsPlugin } from './plugins/runcells.js';
 import { statePlugin } from './plugins/state.js';
 import { statusPlugin } from './plugins/status.js';
 import { switchingPlugin } from './plugins/switching.js';
+import { waitsPlugin } from './plugins/waits.js';
 
 export default [
   statePlugin,
@@ -35,6 +36,7 @@ export default [
   datasetsPlugin,
   jobsPlugin,
   costPlugin,
+  waitsPlugin,
   memoryPlugin,
   outputsPlugin,
   connectionLostPlugin,

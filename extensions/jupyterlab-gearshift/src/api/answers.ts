@@ -79,6 +79,8 @@ export interface Metrics {
   cpus: number | null;
   memory_bytes: number | null;
   memory_limit_bytes: number | null;
+  /** The share of it from which on the memory guard warns. */
+  memory_warn_share?: number;
   gpus: Gpu[] | null;
   devices?: string[] | null;
   reason?: string | null;
@@ -282,6 +284,17 @@ export interface LogPage {
 export interface MetricPoint {
   step: number;
   [name: string]: number | string | null;
+}
+
+/** How waiting for a machine would be, were it begun now. */
+export interface WaitOutlook {
+  machine: string;
+  position: number;
+  of: number;
+  starts_at: string | null;
+  hold_seconds: number;
+  longest_until: string;
+  price_per_hour_nano: number;
 }
 
 /** The read-only right to this workspace's events. */

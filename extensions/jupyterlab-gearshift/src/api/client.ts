@@ -19,9 +19,10 @@ import type {
   SharedState,
   SwitchTime,
   Told,
-  Ticket
+  Ticket,
+  WaitOutlook
 } from './answers.js';
-import type { DatasetStatus, Disk, Job, KeptState, Mode, Operation, Workspace } from './records.js';
+import type { DatasetStatus, Disk, Job, KeptState, Mode, Operation, Wait, Workspace } from './records.js';
 
 /** Control answers a list as such or as the one field of an object. */
 function list<T>(answer: unknown): T[] {
@@ -204,6 +205,27 @@ export class Client {
 
   async jobMetrics(id: string): Promise<MetricPoint[]> {
     return list(await this._request(`api/jobs/${part(id)}/metrics?points=600`));
+  }
+
+  async waits(): Promise<Wait[]> {
+    return list(await this._request('api/waitlist'));
+  }
+
+  waitOutlook(machine: string): Promise<WaitOutlook> {
+    return this._request(`api/waitlist/outlook?machine=${part(machine)}`);
+  }
+
+  /** In line for another machine, to be asked when it is free. */
+  joinWaitlist(machine: string): Promise<Wait> {
+    return this._request('api/waitlist', { method: 'POST', body: { what: 'switch', workspace: this.workspace, machine } });
+  }
+
+  keepWait(id: string): Promise<Wait> {
+    return this._request(`api/waitlist/${part(id)}/keep`, { method: 'POST', body: {} });
+  }
+
+  withdrawWait(id: string): Promise<Wait> {
+    return this._request(`api/waitlist/${part(id)}`, { method: 'DELETE' });
   }
 
   costs(): Promise<Costs> {

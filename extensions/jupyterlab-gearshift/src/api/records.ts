@@ -316,6 +316,35 @@ export interface Text {
   zh: string;
 }
 
+export interface Wait {
+  id: string;
+  owner: string;
+  workspace: string;
+  kind: WaitKind;
+  spec: WorkspaceSpec;
+  mode: WaitMode;
+  cap_nano: number | null;
+  until: string;
+  state: WaitState;
+  position: number | null;
+  of: number | null;
+  starts_at: string | null;
+  held_until: string | null;
+  others_wait: boolean;
+  why: string | null;
+  why_zh: string | null;
+  error: Record<string, unknown> | null;
+  operation: string | null;
+  created_at: string;
+  ended_at: string | null;
+}
+
+export type WaitKind = 'start' | 'switch';
+
+export type WaitMode = 'ask' | 'itself';
+
+export type WaitState = 'waiting' | 'held' | 'begun' | 'done' | 'passed' | 'lapsed' | 'over' | 'withdrawn' | 'failed';
+
 export interface Workspace {
   owner: string;
   name: string;

@@ -117,14 +117,22 @@ export function Bar(props: { percent: number; tone?: Tone; height?: 'thin' | 'ta
 }
 
 /** A meter with its figure. What is not known is a dash, never 0. */
-export function Meter(props: { label: string; percent: number | null; text: string | null; why?: string | null }): React.ReactElement {
+export function Meter(props: {
+  label: string;
+  percent: number | null;
+  text: string | null;
+  why?: string | null;
+  /** A word in place of the figure when little is left; the figure stays at hand. */
+  warning?: string | null;
+}): React.ReactElement {
   const { words } = useGearshift();
   const unknown = props.percent === null || props.text === null;
   const why = props.why ?? words.t('not reported by this chip');
+  const { warning = null } = props;
   return (
-    <div className="gs-meter" title={unknown ? why : undefined}>
+    <div className="gs-meter" title={unknown ? why : warning ? (props.text ?? undefined) : undefined}>
       <span className="gs-muted">{props.label}</span>
-      <span className="gs-num">{unknown ? '–' : props.text}</span>
+      <span className="gs-num">{unknown ? '–' : (warning ?? props.text)}</span>
       <div
         role="meter"
         style={{ gridColumn: '1 / -1' }}
@@ -132,9 +140,9 @@ export function Meter(props: { label: string; percent: number | null; text: stri
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.round(props.percent ?? 0)}
-        aria-valuetext={unknown ? why : `${props.label} ${props.text}`}
+        aria-valuetext={unknown ? why : [props.label, props.text, warning].filter(Boolean).join(' ')}
       >
-        <Bar percent={props.percent ?? 0} />
+        <Bar percent={props.percent ?? 0} tone={warning ? 'warn' : undefined} />
       </div>
     </div>
   );

@@ -17,6 +17,7 @@ export interface JobView {
   readonly log: string;
 }
 
+const TELL_MS = 250;
 const LOG_MS = 250;
 const POINTS_MS = 1000;
 const WHOLE_MS = 2000; // the last figures are read shortly after the end is told
@@ -85,21 +86,28 @@ export class JobFeed {
     clearTimeout(this._pointsSoon);
     clearTimeout(this._logSoon);
     clearTimeout(this._wholeSoon);
+    clearTimeout(this._tellSoon);
     Signal.clearData(this);
   }
 
+  /** What is told carries no shapes that would start now: of a job that waits, the whole is read again. */
   private _state(job: Job | null): void {
     if (!job) {
       void this.load();
       return;
     }
     this._states += 1;
-    this._set({ job: arrived(job, Date.now()) });
-    if (job.ended_at) {
-      this._wholeSoon ??= setTimeout(() => void this.load(), WHOLE_MS);
+    this._set({ job: arrived(withShapes(job, this._view.job.value), Date.now()) });
+    if (job.ended_at || job.state === 'queued') {
+      this._wholeSoon ??= setTimeout(() => this._whole(), WHOLE_MS);
     }
     this._logSoon ??= setTimeout(() => void this._loadLog(), LOG_MS);
     this._pointsSoon ??= setTimeout(() => void this._loadPoints(), POINTS_MS);
+  }
+
+  private _whole(): void {
+    this._wholeSoon = undefined;
+    void this.load();
   }
 
   private async _loadPoints(): Promise<void> {
@@ -125,6 +133,16 @@ export class JobFeed {
 
   private _set(change: Partial<JobView>): void {
     this._view = { ...this._view, ...change };
+    if (this._tellSoon === undefined) {
+      const rest = this._toldAt + TELL_MS - Date.now();
+      this._tellSoon = rest > 0 ? setTimeout(() => this._tell(), rest) : this._tell();
+    }
+  }
+
+  /** At most four times a second, however much comes: views draw what is newest then. */
+  private _tell(): undefined {
+    this._tellSoon = undefined;
+    this._toldAt = Date.now();
     this._changed.emit(this._view);
   }
 
@@ -136,6 +154,13 @@ export class JobFeed {
   private _pointsSoon: ReturnType<typeof setTimeout> | undefined;
   private _logSoon: ReturnType<typeof setTimeout> | undefined;
   private _wholeSoon: ReturnType<typeof setTimeout> | undefined;
+  private _tellSoon: ReturnType<typeof setTimeout> | undefined;
+  private _toldAt = -TELL_MS;
+}
+
+function withShapes(job: Job, before: Job | null): Job {
+  const shapes = before?.queue?.shapes;
+  return job.queue && shapes ? { ...job, queue: { ...job.queue, shapes } } : job;
 }
 
 /** The feeds of all jobs that are on screen; one a job, however many views show it. */

@@ -29,6 +29,12 @@ export function money(nano: number, { symbol, places = 2, signed = false }: Mone
   return `${sign}${symbol}${whole}${part}`;
 }
 
+/** What a person typed (`18.60`) in nano-units; null for what is no amount. */
+export function nano(typed: string): number | null {
+  const match = /^\s*(\d{1,9})(?:\.(\d{0,9}))?\s*$/.exec(typed);
+  return match ? Number(BigInt(match[1] ?? '0') * NANO + BigInt((match[2] ?? '').padEnd(9, '0'))) : null;
+}
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
 function unitOf(bytes: number): number {

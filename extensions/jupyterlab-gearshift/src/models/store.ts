@@ -5,7 +5,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { Catalog, Costs, Idle, Me, Metrics } from '../api/answers.js';
 import type { Client } from '../api/client.js';
 import { asApiError, type ApiError } from '../api/errors.js';
-import type { DatasetStatus, Disk, Job, Operation, Workspace } from '../api/records.js';
+import type { DatasetStatus, Disk, Job, Operation, Wait, Workspace } from '../api/records.js';
 import { EMPTY, arrived, refused, waiting, type Loaded } from './loaded.js';
 import type { Contact } from './shared.js';
 import type { ServerEvent } from './sse.js';
@@ -20,6 +20,8 @@ export interface Parts {
   jobs: Job[];
   costs: Costs;
   idle: Idle;
+  /** What its person waits for, in all workspaces, newest first. */
+  waits: Wait[];
   /** The operations of this workspace, newest first. */
   operations: Operation[];
 }
@@ -36,6 +38,7 @@ const TOUCHED: ReadonlyArray<[RegExp, Part[]]> = [
   [/^disk\./, ['disks']],
   [/^dataset\./, ['datasets']],
   [/^job\.state/, ['me']],
+  [/^wait\./, ['waits']],
   [/^balance/, ['costs']]
 ];
 
@@ -56,6 +59,7 @@ export class Store {
       jobs: () => _client.jobs(),
       costs: () => _client.costs(),
       idle: () => _client.idle(),
+      waits: () => _client.waits(),
       operations: () => _client.operations()
     };
     this._loads = loads;
@@ -216,6 +220,7 @@ export class Store {
     jobs: EMPTY,
     costs: EMPTY,
     idle: EMPTY,
+    waits: EMPTY,
     operations: EMPTY,
     contact: { state: 'connecting' }
   };

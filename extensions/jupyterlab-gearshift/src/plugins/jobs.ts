@@ -35,7 +35,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
       draw: choice => React.createElement(JobsView, { choice })
     });
     addCancel(gearshift);
-    addResume(gearshift);
+    addAgain(gearshift, Commands.resumeJob, t('Go on from the checkpoint…'), true);
+    addAgain(gearshift, Commands.rerunJob, t('Run from the start…'), false);
+    addReshape(gearshift);
   }
 };
 
@@ -54,15 +56,15 @@ function addCancel(gearshift: IGearshift): void {
   });
 }
 
-/** The same spec once more, from the newest complete checkpoint; the new job is shown when it was confirmed. */
-function addResume(gearshift: IGearshift): void {
+/** The same spec once more, from the newest complete checkpoint or from the start; the new job is shown when confirmed. */
+function addAgain(gearshift: IGearshift, command: string, label: string, fromCheckpoint: boolean): void {
   const { client, commands, store, words } = gearshift;
-  commands.addCommand(Commands.resumeJob, {
-    label: words.t('Go on from the checkpoint…'),
+  commands.addCommand(command, {
+    label,
     describedBy: { args: { type: 'object', properties: { job: { type: 'string' } } } },
     execute: async args => {
       const { id, spec } = await client.job(args['job'] as string);
-      const body = { kind: 'job', spec: { ...spec, resume: id, attached: false } };
+      const body = { kind: 'job', spec: { ...spec, resume: fromCheckpoint ? id : null, attached: false } };
       const heading = words.t('Start job again?');
       const done = (answer: unknown): void => {
         void store.load('jobs');
@@ -70,6 +72,28 @@ function addResume(gearshift: IGearshift): void {
       };
       return showGearshiftDialog(gearshift, { title: heading, width: NARROW }, ({ close }) =>
         React.createElement(ConfirmDialog, { close, body, heading, done })
+      );
+    }
+  });
+}
+
+/** A queued job in a shape that would start now; its place in line stays. */
+function addReshape(gearshift: IGearshift): void {
+  const { commands, store, words } = gearshift;
+  commands.addCommand(Commands.reshapeJob, {
+    label: words.t('Change the Shape…'),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { job: { type: 'string' }, machine: { type: 'string' }, nodes: { type: 'integer' } },
+        required: ['job', 'machine', 'nodes']
+      }
+    },
+    execute: args => {
+      const body = { kind: 'reshape_job', ...args };
+      const heading = words.t('Change job?');
+      return showGearshiftDialog(gearshift, { title: heading, width: NARROW }, ({ close }) =>
+        React.createElement(ConfirmDialog, { close, body, heading, done: () => void store.load('jobs') })
       );
     }
   });

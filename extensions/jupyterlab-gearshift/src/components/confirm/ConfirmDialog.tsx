@@ -98,6 +98,7 @@ function Shown(props: {
   const plan = { ...props.plan, figures: { ...props.plan.figures, live_jobs } };
   const said = describe(plan, words, format, title);
   const [typed, setTyped] = React.useState('');
+  const [ticked, setTicked] = React.useState(false);
   const over = Date.parse(props.plan.expires_at) <= useNow();
   const { renew } = props;
   React.useEffect(() => {
@@ -105,7 +106,8 @@ function Shown(props: {
       renew();
     }
   }, [over, renew]);
-  const closed = said.type !== undefined && typed !== said.type ? words.t('Type the disk name to confirm') : null;
+  const untyped = said.type !== undefined && typed !== said.type ? words.t('Type the disk name to confirm') : null;
+  const closed = said.tick !== undefined && !ticked ? words.t('Tick the box first.') : untyped;
   return (
     <DialogBody
       title={said.title}
@@ -124,6 +126,12 @@ function Shown(props: {
       }
     >
       <Content said={said} note={props.note} />
+      {said.tick !== undefined && (
+        <label className="gs-check" style={{ marginTop: 10 }}>
+          <input type="checkbox" checked={ticked} onChange={event => setTicked(event.target.checked)} />
+          <span>{said.tick}</span>
+        </label>
+      )}
       {said.type !== undefined && <TypeName typed={typed} setTyped={setTyped} />}
     </DialogBody>
   );

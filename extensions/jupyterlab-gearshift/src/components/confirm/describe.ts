@@ -15,6 +15,8 @@ export interface Description {
   look: 'primary' | 'danger';
   /** The person types this name first. */
   type?: string;
+  /** The person ticks this first: consent to a later charge. */
+  tick?: string;
 }
 
 type Describe = (figures: Record<string, unknown>, words: Words, format: Format, title: (id: string) => string) => Description;
@@ -27,6 +29,8 @@ const KINDS: Record<string, Describe> = {
   stop: stop,
   job: job,
   cancel_job: cancelJob,
+  reshape_job: reshapeJob,
+  wait: waitByItself,
   delete_disk: deleteDisk,
   remove_member: removeMember,
   restore_state: restoreState,
@@ -40,7 +44,11 @@ function stop(figures: Record<string, unknown>, { t, n }: Words, _format: Format
   const kernels = Array.isArray(figures['kernels']) ? (figures['kernels'] as { state?: string }[]) : [];
   return {
     title: t('Stop {machine}?', { machine }),
-    text: t('The kernel is saved first and the file is kept for 7 days. Open files are saved.'),
+    text: n(
+      'The kernel is saved first and the file is kept for {n} day. Open files are saved.',
+      'The kernel is saved first and the file is kept for {n} days. Open files are saved.',
+      numeric(figures['keep_days']) ?? 0
+    ),
     rows: [
       [t('Charging'), t('stops when the machine is confirmed gone')],
       [t('Disks'), t('stay')],
@@ -60,6 +68,7 @@ function job(figures: Record<string, unknown>, { t }: Words, format: Format, tit
   const price = numeric(figures['price_per_hour_nano']);
   const cap = numeric(figures['max_cost_nano']);
   const after = numeric(figures['balance_after_nano']);
+  const [estimate, seconds] = [numeric(figures['estimate_nano']), numeric(figures['seconds'])];
   const position = numeric((figures['queue'] as Record<string, unknown> | null)?.['position'] ?? figures['position']);
   const sent = list(figures['sent'] ?? figures['sends'] ?? figures['variables']);
   const resumed = numeric(figures['resume_step']);
@@ -68,6 +77,9 @@ function job(figures: Record<string, unknown>, { t }: Words, format: Format, tit
     procs > 1 ? [t('Processes on each'), String(procs)] : null,
     resumed === null ? null : [t('Goes on from'), t('step {step} of {job}', { step: resumed, job: text(spec['resume']) ?? '' })],
     price === null ? null : [t('Price'), t('{price}, per second', { price: format.perHour(price) })],
+    estimate === null || seconds === null
+      ? null
+      : [t('Estimate'), t('about {t}, {amount}', { t: format.duration(seconds), amount: format.money(estimate) })],
     cap === null ? null : [t('Stop at the latest'), format.money(cap)],
     after === null ? null : [t('After this'), t('balance about {amount}', { amount: format.money(after) })],
     sent.length ? [t('Sent along'), sent.join(', ')] : null
@@ -81,6 +93,34 @@ function job(figures: Record<string, unknown>, { t }: Words, format: Format, tit
         ? t('Simulated chip: real prices and queue, no hardware.')
         : undefined,
     press: t('Start job'),
+    look: 'primary'
+  };
+}
+
+/** The same job in another shape: its place in line stays. */
+function reshapeJob(figures: Record<string, unknown>, words: Words, format: Format, title: (id: string) => string): Description {
+  const { t } = words;
+  return {
+    ...job(figures, words, format, title),
+    title: t('Change job {name}?', { name: text(figures['name']) ?? '' }),
+    note: figures['starts'] === 'now' ? t('It starts at once.') : t('Its place in line stays.'),
+    press: t('Change job')
+  };
+}
+
+/** Consent to a later switch: a cap, an end, and once. */
+function waitByItself(figures: Record<string, unknown>, { t }: Words, format: Format, title: (id: string) => string): Description {
+  const machine = title(text(figures['machine']) ?? '');
+  return {
+    title: t('Switch by itself to {machine}?', { machine }),
+    text: t('When {machine} is free, Gearshift switches once without asking again.', { machine }),
+    rows: [
+      [t('At most'), format.perHour(numeric(figures['price_per_hour_nano']) ?? 0)],
+      [t('Until'), format.moment(text(figures['until']) ?? '')],
+      [t('Only if'), t('no cell is running, and nothing would be lost')]
+    ],
+    tick: t('I agree to be charged when it happens'),
+    press: t('Agree'),
     look: 'primary'
   };
 }

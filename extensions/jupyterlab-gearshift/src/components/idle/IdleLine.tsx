@@ -30,13 +30,13 @@ export function IdleLine(): React.ReactElement | null {
   );
 }
 
-function Sentence({ idle }: { idle: Idle }): React.ReactElement | null {
+function Sentence({ idle }: { idle: Idle }): React.ReactElement {
   const { words } = useGearshift();
   const format = useFormat();
   const title = useMachineTitle();
   const now = useNow();
   const said = idleSentence(idle, words, { duration: seconds => format.duration(seconds), moment: iso => format.moment(iso), title }, now);
-  return said ? <>{said} </> : null;
+  return <>{said ?? words.t('Does not stop when it is idle.')} </>;
 }
 
 /** A machine with a chip that nobody uses. */

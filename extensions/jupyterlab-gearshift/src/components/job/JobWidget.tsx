@@ -5,15 +5,16 @@ import * as React from 'react';
 import type { Job } from '../../api/records.js';
 import { Icon } from '../../icons.js';
 import type { JobFeed, JobView } from '../../models/feed.js';
-import { count } from '../../models/format.js';
+import { progressOf } from '../../models/progress.js';
 import { Commands } from '../../tokens.js';
 import { useClosedOffline, useFormat, useGearshift, useNow, useRun, useSignal } from '../context.js';
 import { Button, Fetched, Link, Name, StateWord } from '../parts.js';
 import { isLive } from '../panel/Jobs.js';
 import { useMachineTitle } from '../panel/Machine.js';
-import { canResume } from '../actions.js';
 import { jobLook } from '../words.js';
-import { Failed, Finished, Queued, Running } from './phases.js';
+import { Cancelled, Failed, Finished, Running } from './phases.js';
+import { plannedCost } from './planned.js';
+import { Queued } from './Queued.js';
 
 export function JobWidget(props: { id: string; inJobs?: boolean }): React.ReactElement | null {
   const { feeds } = useGearshift();
@@ -67,11 +68,6 @@ function Header({ job }: { job: Job }): React.ReactElement {
       </span>
       <span className="gs-spring" />
       <Time job={job} />
-      {canResume(job) && (
-        <Button size="small" closed={closed} onClick={() => run(Commands.resumeJob, { job: job.id })}>
-          {words.t('Go on from step {step}…', { step: count(job.checkpoint_step ?? 0) })}
-        </Button>
-      )}
       {live && (
         <Button size="small" closed={closed} onClick={() => run(Commands.cancelJob, { job: job.id })}>
           {words.t('Cancel…')}
@@ -90,11 +86,20 @@ function Time({ job }: { job: Job }): React.ReactElement {
   const t = format.duration(Math.max(0, seconds));
   const text =
     job.state === 'queued' ? words.t('waiting {t}', { t }) : job.ended_at ? words.t('ran {t}', { t }) : t;
+  const spent = format.money(costNow(job, now));
+  const estimate = job.state === 'running' ? estimateOf(job, now) : null;
   return (
     <span className="gs-num gs-muted gs-clip">
-      {text} · {format.money(costNow(job, now))}
+      {text} · {estimate === null ? spent : words.t('{spent} of about {estimate}', { spent, estimate: format.money(estimate) })}
     </span>
   );
+}
+
+/** What all of it will cost: as its owner said how long it takes, else by how far it has come. */
+function estimateOf(job: Job, now: number): number | null {
+  const planned = plannedCost(job);
+  const percent = progressOf(job)?.percent ?? 0;
+  return planned ?? (percent > 1 ? Math.round((costNow(job, now) / percent) * 100) : null);
 }
 
 /** What it has cost: the server's figure, and while it runs what was added since by its price. */
@@ -116,6 +121,8 @@ function Phase({ job, view, feed }: { job: Job; view: JobView; feed: JobFeed }):
       return <Finished job={job} view={view} choose={choose} />;
     case 'failed':
       return <Failed job={job} view={view} choose={choose} />;
+    case 'cancelled':
+      return <Cancelled job={job} view={view} choose={choose} />;
     default:
       return <Running job={job} view={view} choose={choose} />;
   }

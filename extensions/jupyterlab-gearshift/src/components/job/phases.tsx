@@ -4,11 +4,12 @@ import * as React from 'react';
 
 import type { Job } from '../../api/records.js';
 import type { JobView } from '../../models/feed.js';
-import { count, metric, place } from '../../models/format.js';
+import { count, metric } from '../../models/format.js';
 import { figuresOf, progressOf } from '../../models/progress.js';
-import { useFormat, useGearshift, useNow } from '../context.js';
+import { useFormat, useGearshift, useNow, usePart } from '../context.js';
 import { Bar, Note } from '../parts.js';
-import { useMachineTitle } from '../panel/Machine.js';
+import { usePlannedCost } from './planned.js';
+import { Again } from './Again.js';
 import { Chart } from './Chart.js';
 import { Log } from './Log.js';
 import { Ranks } from './Ranks.js';
@@ -21,27 +22,6 @@ interface PhaseProps {
 
 const SHOWN_FIGURES = 4;
 
-export function Queued({ job }: { job: Job }): React.ReactElement {
-  const { words } = useGearshift();
-  const format = useFormat();
-  const title = useMachineTitle();
-  const { queue } = job;
-  const names = { n: job.spec.nodes, chip: title(job.spec.machine), m: job.spec.nodes, free: queue?.free ?? 0 };
-  return (
-    <div className="queue">
-      <div className="gs-num place">{queue ? place(queue.position, words.language) : '–'}</div>
-      <div className="gs-stack" style={{ gap: 4 }}>
-        <div className="gs-medium">{words.t('Needs {n} {chip} at once on {m} nodes; {free} are free now.', names)}</div>
-        <div className="gs-muted">
-          {queue?.after && `${words.t('Starts after {job} ends.', { job: queue.after })} `}
-          {words.t('All {n} start together or none does. Waiting is free.', { n: job.spec.nodes })}
-        </div>
-        <div className="gs-muted">{words.t('{price} once it runs.', { price: format.perHour(job.price_per_hour_nano) })}</div>
-      </div>
-    </div>
-  );
-}
-
 export function Running({ job, view, choose }: PhaseProps): React.ReactElement {
   return (
     <>
@@ -49,7 +29,7 @@ export function Running({ job, view, choose }: PhaseProps): React.ReactElement {
       <Figures job={job} />
       <Charts job={job} view={view} />
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
-      <Log rank={view.rank} text={view.log} failed={false} live />
+      <Log job={job} rank={view.rank} text={view.log} failed={false} live />
     </>
   );
 }
@@ -90,7 +70,13 @@ function StepLine({ job }: { job: Job }): React.ReactElement {
 }
 
 function Figures({ job }: { job: Job }): React.ReactElement | null {
-  const figures = figuresOf(job.metrics_last).slice(0, SHOWN_FIGURES);
+  const { words } = useGearshift();
+  const figures: [string, string][] = figuresOf(job.metrics_last)
+    .slice(0, SHOWN_FIGURES)
+    .map(([name, value]) => [name, metric(value)]);
+  if (job.checkpoint_step !== null) {
+    figures.push([words.t('Last checkpoint'), words.t('step {step}', { step: count(job.checkpoint_step) })]);
+  }
   if (!figures.length) {
     return null;
   }
@@ -99,7 +85,7 @@ function Figures({ job }: { job: Job }): React.ReactElement | null {
       {figures.map(([name, value]) => (
         <div key={name}>
           <div className="gs-small gs-muted">{name}</div>
-          <div className="gs-num gs-medium">{metric(value)}</div>
+          <div className="gs-num gs-medium">{value}</div>
         </div>
       ))}
     </div>
@@ -139,7 +125,8 @@ export function Failed({ job, view, choose }: PhaseProps): React.ReactElement {
       </Note>
       <Advice job={job} />
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
-      <Log rank={view.rank} text={view.log || (own ? last.join('\n') : '')} failed live={false} />
+      <Log job={job} rank={view.rank} text={view.log || (own ? last.join('\n') : '')} failed live={false} />
+      <Again job={job} />
     </>
   );
 }
@@ -155,6 +142,32 @@ function Advice({ job }: { job: Job }): React.ReactElement | null {
   ) : null;
 }
 
+/** One that was cancelled: how far it came, and its log. */
+export function Cancelled({ job, view, choose }: PhaseProps): React.ReactElement {
+  return (
+    <>
+      <StepLine job={job} />
+      <Charts job={job} view={view} />
+      {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
+      {job.started_at && <Log job={job} rank={view.rank} text={view.log} failed={false} live={false} />}
+      <Again job={job} />
+    </>
+  );
+}
+
+/** The image by its title, with the beginning and end of its digest. */
+function Image({ id }: { id: string }): React.ReactElement {
+  const { words } = useGearshift();
+  const image = usePart('catalog').value?.images.find(one => one.id === id);
+  const digest = image?.digest ?? '';
+  return (
+    <>
+      {image ? words.pick(image.title) : id}
+      {digest.length > 12 && <span className="gs-mono" title={digest}>{` · ${digest.slice(0, 11)}…${digest.slice(-4)}`}</span>}
+    </>
+  );
+}
+
 type T = (text: string, values?: Record<string, string | number>) => string;
 
 function failureSentence(job: Job, words: ReturnType<typeof useGearshift>['words']): string {
@@ -167,7 +180,8 @@ function failureSentence(job: Job, words: ReturnType<typeof useGearshift>['words
     return failure?.message || t('Failed');
   }
   const time = new Date(failure.at).toTimeString().slice(0, 8);
-  const names = { r: failure.rank, n: failure.node ?? 0, time };
+  const step = progressOf(job)?.step ?? null;
+  const names = { r: failure.rank, n: failure.node ?? 0, time: step === null ? time : t('{time}, step {step}', { time, step: count(step) }) };
   if (failure.signal !== null) {
     return t('Rank {r} on node {n} failed first: signal {s} at {time}.', { ...names, s: failure.signal });
   }
@@ -189,7 +203,7 @@ function why(job: Job, t: T): string {
 
 export function Finished({ job, view, choose }: PhaseProps): React.ReactElement {
   const { words } = useGearshift();
-  const format = useFormat();
+  const cost = usePlannedCost(job);
   const progress = progressOf(job);
   const figures = lastFigures(job, view).slice(0, 2);
   const result = [
@@ -208,13 +222,24 @@ export function Finished({ job, view, choose }: PhaseProps): React.ReactElement 
             </>
           )}
           <dt>{words.t('Cost')}</dt>
-          <dd className="gs-num">{format.money(job.cost_nano)}</dd>
+          <dd className="gs-num">{cost}</dd>
+          {job.checkpoint_step !== null && (
+            <>
+              <dt>{words.t('Checkpoint')}</dt>
+              <dd className="gs-num">{words.t('step {step}', { step: count(job.checkpoint_step) })}</dd>
+            </>
+          )}
+          <dt>{words.t('In the kernel')}</dt>
+          <dd className="gs-mono">%gearshift result {job.id}</dd>
           <dt>{words.t('Ran on')}</dt>
-          <dd>{job.spec.image}</dd>
+          <dd>
+            <Image id={job.spec.image} />
+          </dd>
         </dl>
       </div>
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
-      <Log rank={view.rank} text={view.log} failed={false} live={false} />
+      <Log job={job} rank={view.rank} text={view.log} failed={false} live={false} />
+      <Again job={job} />
     </>
   );
 }

@@ -132,6 +132,8 @@ function Meters(props: { metrics: Metrics | null; gpus: Gpu[]; memory: number | 
   const use = mean(gpus.map(gpu => gpu.percent));
   const [vram, vramText] = share(sum(gpus.map(gpu => gpu.memory_bytes)), sum(gpus.map(gpu => gpu.memory_limit_bytes)));
   const [ram, ramText] = share(metrics?.memory_bytes ?? null, metrics?.memory_limit_bytes ?? props.memory);
+  const warn = (metrics?.memory_warn_share ?? 1) * 100;
+  const full = ram !== null && ram >= warn ? words.t('{n}% full', { n: Math.round(ram) }) : null;
   const cpu = metrics?.cpu_percent ?? null;
   const unread = words.t('not reported here');
   return (
@@ -139,7 +141,7 @@ function Meters(props: { metrics: Metrics | null; gpus: Gpu[]; memory: number | 
       {gpus.length > 0 && <Meter label="GPU" percent={use} text={use === null ? null : `${Math.round(use)}%`} />}
       {gpus.length > 0 && <Meter label={words.t('VRAM')} percent={vram} text={vramText} />}
       <Meter label="CPU" percent={cpu} text={cpu === null ? null : `${Math.round(cpu)}%`} why={unread} />
-      <Meter label={words.t('RAM')} percent={ram} text={ramText} why={unread} />
+      <Meter label={words.t('RAM')} percent={ram} text={ramText} why={unread} warning={full} />
     </div>
   );
 }

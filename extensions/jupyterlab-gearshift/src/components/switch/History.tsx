@@ -3,7 +3,7 @@
 import * as React from 'react';
 
 import type { Operation } from '../../api/records.js';
-import { cameFrom, isSwitch, machineOf, tookSeconds } from '../../models/operations.js';
+import { cameFrom, isSwitch, machineOf, restoredBy, tookSeconds } from '../../models/operations.js';
 import type { Store } from '../../models/store.js';
 import { ConfirmDialog } from '../confirm/ConfirmDialog.js';
 import { useFormat, useGearshift, usePart } from '../context.js';
@@ -14,12 +14,15 @@ import { useNames } from './names.js';
 import { Kept, type Asked } from './Kept.js';
 import { Notices } from './Notices.js';
 import { Report } from './Report.js';
-import { StartReport, restoredBy } from './StartReport.js';
+import { StartReport } from './StartReport.js';
 
-export function History({ close }: DialogProps): React.ReactElement {
+/** `operation` is the one whose report shows first. */
+export function History({ close, operation }: DialogProps & { operation?: string }): React.ReactElement {
   const { store, words } = useGearshift();
   const first = useFirstFocus<HTMLButtonElement>();
-  const [chosen, choose] = React.useState<Operation | null>(null);
+  const [chosen, choose] = React.useState<Operation | null>(
+    () => store.state.operations.value?.find(op => op.id === operation) ?? null
+  );
   const [asked, ask] = React.useState<Asked | null>(null);
   const operations = usePart('operations').value ?? [];
   const ended = operations.filter(isTold);

@@ -2,14 +2,16 @@
 
 import * as React from 'react';
 
-import type { ApiError } from '../../api/errors.js';
+import { asApiError, type ApiError } from '../../api/errors.js';
 import type { CatalogMachine } from '../../api/answers.js';
 import { place } from '../../models/format.js';
-import { useFormat, useGearshift, usePart, useStore } from '../context.js';
-import { Button, Note } from '../parts.js';
+import { Commands } from '../../tokens.js';
+import { useClosedOffline, useFormat, useGearshift, usePart, useRun, useStore } from '../context.js';
+import { Button, Note, Refused } from '../parts.js';
 import { DialogBody, useFirstFocus } from '../dialog.js';
 import { useMachineTitle } from '../panel/Machine.js';
 import { isOpen } from './Choose.js';
+import { WaitFor, useWait, type WaitChoice } from './WaitFor.js';
 
 const SHOWN = 3;
 
@@ -29,15 +31,23 @@ export function SoldOut(props: {
     .filter(one => one.id !== props.machine && isOpen(one, used === null ? null : { ok: used <= one.memory_bytes }))
     .slice(0, SHOWN);
   const name = title(props.machine);
+  const closed = useClosedOffline();
+  const wait = useWait(props.machine);
+  const [refused, join] = useJoin(props.machine, wait, props.close);
   const { free, total, position } = props.error.facts as { free?: number; total?: number; position?: number };
   return (
     <DialogBody
       title={words.t('{machine} is sold out', { machine: name })}
       close={props.close}
       buttons={
-        <Button ref={first} look="plain" size="large" onClick={props.close}>
-          {words.t('Stay on {machine}', { machine: title(here) })}
-        </Button>
+        <>
+          <Button ref={first} look="plain" size="large" onClick={props.close}>
+            {words.t('Stay on {machine}', { machine: title(here) })}
+          </Button>
+          <Button look="primary" size="large" closed={closed ?? wait.problem} onClick={join}>
+            {wait.itself ? words.t('Join waitlist…') : words.t('Join waitlist')}
+          </Button>
+        </>
       }
     >
       <div style={{ marginBottom: 14 }}>
@@ -56,8 +66,30 @@ export function SoldOut(props: {
         </Note>
       </div>
       {others.length > 0 && <Alternatives machines={others} plan={props.plan} />}
+      {refused && <Refused error={refused} />}
+      <WaitFor machine={name} wait={wait} />
     </DialogBody>
   );
+}
+
+/** Join to be asked, or open the dialog of consent; what was refused is shown here. */
+function useJoin(machine: string, wait: WaitChoice, close: () => void): [ApiError | null, () => void] {
+  const { client, store } = useGearshift();
+  const run = useRun();
+  const [refused, setRefused] = React.useState<ApiError | null>(null);
+  const joined = (): void => {
+    void store.load('waits');
+    close();
+  };
+  const join = (): void => {
+    if (wait.itself) {
+      close();
+      run(Commands.agreeWait, { machine, cap_nano: wait.capNano, until: wait.until });
+    } else {
+      client.joinWaitlist(machine).then(joined, reason => setRefused(asApiError(reason)));
+    }
+  };
+  return [refused, join];
 }
 
 function Alternatives({ machines, plan }: { machines: CatalogMachine[]; plan: (machine: string) => void }): React.ReactElement {

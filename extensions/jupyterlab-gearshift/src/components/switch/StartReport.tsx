@@ -2,24 +2,12 @@
 
 import * as React from 'react';
 
-import type { ErrorBody } from '../../api/errors.js';
 import type { Operation } from '../../api/records.js';
-import { reportsOf } from '../../models/operations.js';
+import { reportsOf, restoredBy } from '../../models/operations.js';
 import { useGearshift } from '../context.js';
 import { DialogBody, useFirstFocus } from '../dialog.js';
 import { Button, Note } from '../parts.js';
 import { Moved } from './Moved.js';
-
-interface Restored {
-  ok?: boolean;
-  state?: string;
-  error?: ErrorBody;
-}
-
-/** What a start says of the state it brought back; null where there was none to bring back. */
-export function restoredBy(op: Operation): Restored | null {
-  return op.kind === 'start' ? ((op.result?.['restored'] as Restored | undefined) ?? null) : null;
-}
 
 export function StartReport({ op, close }: { op: Operation; close: () => void }): React.ReactElement {
   const { words } = useGearshift();

@@ -9,6 +9,7 @@ import { useFormat, useGearshift, useNow, usePart } from '../context.js';
 import { Fetched, Refused, StateWord } from '../parts.js';
 import { useLasts } from '../panel/Cost.js';
 import { useMachineTitle } from '../panel/Machine.js';
+import { Consents } from './Consents.js';
 
 const HOUR_MS = 3_600_000;
 const REFRESH_MS = 15_000;
@@ -39,6 +40,7 @@ export function CostView(): React.ReactElement {
             {value => <Today lines={value.lines} at={costs.at ?? Date.now()} />}
           </Fetched>
         </section>
+        <Consents />
         <Ledger />
       </div>
     </div>
