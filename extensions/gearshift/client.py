@@ -242,6 +242,31 @@ class Client:
     def detach_dataset(self, workspace: str, dataset: str) -> dict[str, Any]:
         return self._object("DELETE", f"workspaces/{_path(workspace)}/datasets/{_path(dataset)}")
 
+    # -- the waitlist
+
+    def waits(self) -> list[dict[str, Any]]:
+        """What you wait for, newest first."""
+        found: list[dict[str, Any]] = self._call("GET", "waitlist")
+        return found
+
+    def place_on_waitlist(self, wait: str) -> dict[str, Any]:
+        return self._object("GET", f"waitlist/{_path(wait)}")
+
+    def wait_outlook(self, machine: str) -> dict[str, Any]:
+        """The place that you would have, and when its turn is expected."""
+        return self._object("GET", "waitlist/outlook", params={"machine": machine})
+
+    def join_waitlist(self, what: str, machine: str, **body: Any) -> dict[str, Any]:
+        """Wait to be asked; `what` is start or switch. What begins by itself is a plan of kind `wait`."""
+        return self._object("POST", "waitlist", json={"what": what, "machine": machine, **body})
+
+    def keep_wait(self, wait: str) -> dict[str, Any]:
+        """The machine that is held, as long again."""
+        return self._object("POST", f"waitlist/{_path(wait)}/keep")
+
+    def withdraw_wait(self, wait: str) -> dict[str, Any]:
+        return self._object("DELETE", f"waitlist/{_path(wait)}")
+
     # -- jobs
 
     def jobs(self, workspace: str | None = None) -> list[dict[str, Any]]:

@@ -216,9 +216,9 @@ async def test_a_switch_by_itself_waits_until_no_cell_runs_and_nothing_would_be_
 
 
 CAPS: list[tuple[dict[str, Any], str, str]] = [
-    ({"cap_nano": PRICE - 1}, "bad_request", "cap_nano"),
-    ({"cap_nano": "much"}, "bad_request", "cap_nano"),
-    ({"cap_nano": None}, "bad_request", "cap_nano"),
+    ({"cap_nano": PRICE - 1}, "cap_too_low", "cap_nano"),
+    ({"cap_nano": "much"}, "cap_too_low", "cap_nano"),
+    ({"cap_nano": None}, "cap_too_low", "cap_nano"),
     ({"machine": "gpu-9"}, "unknown_machine", "machine"),
     ({"until": "2020-01-01T00:00:00Z"}, "bad_request", "until"),
     ({"until": "2099-01-01T00:00:00Z"}, "bad_request", "until"),

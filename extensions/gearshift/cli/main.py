@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 
-from gearshift.cli import box, data, idle, money, policy, state, workspaces
+from gearshift.cli import box, data, idle, money, policy, state, waitlist, workspaces
 from gearshift.cli.trouble import Refused
 from gearshift.model.errors import GearshiftError
 
@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     workspaces.add(nouns)
     state.add(nouns)
     idle.add(nouns)
+    waitlist.add(nouns)
     policy.add(nouns)
     data.add(nouns)
     money.add(nouns)

@@ -65,6 +65,7 @@ def cell_parser() -> Parser:
     parser.add_argument("--grace", type=seconds, default=3, help=say("help.grace"))
     parser.add_argument("--group-timeout", type=seconds, default=600)
     parser.add_argument("--deadline", type=seconds)
+    add_line(parser)
     parser.add_argument("--out", default="job", metavar="NAME", help=say("help.out"))
     parser.add_argument(
         "--attach",
@@ -74,6 +75,12 @@ def cell_parser() -> Parser:
     parser.add_argument("--wait", action="store_true", help=say("help.wait"))
     add_caps(parser)
     return parser
+
+
+def add_line(parser: argparse.ArgumentParser) -> None:
+    """What decides about the place in line, and what those behind are told."""
+    parser.add_argument("--expect", type=seconds, metavar="TIME", help=say("help.expect"))
+    parser.add_argument("--priority", type=int, default=0, help=say("help.priority"))
 
 
 def add_caps(parser: argparse.ArgumentParser) -> None:

@@ -53,6 +53,8 @@ def spec(door: Door, asked: Any, code: str, number: int) -> dict[str, Any]:
         "grace_seconds": asked.grace,
         "group_timeout_seconds": asked.group_timeout,
         "deadline_seconds": asked.deadline,
+        "expected_seconds": asked.expect,
+        "priority": asked.priority,
         "budget_nano": asked.max_cost,
         "workspace": place.workspace,
         "attached": asked.attach,

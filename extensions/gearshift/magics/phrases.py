@@ -37,6 +37,14 @@ PHRASES = MappingProxyType(
             "排在第 {position} 位：需要 {needs}，空闲 {free}",
         ),
         "queued.after": (", after {after}", "，在 {after} 之后"),
+        "queued.about": (", in about {t}", "，约 {t} 后"),
+        "queued.person": ("; your limit of {limit} {unit} is used up", "；您的 {limit} {unit}限额已用完"),
+        "queued.team": (
+            "; your team's limit of {limit} {unit} is used up",
+            "；团队的 {limit} {unit}限额已用完",
+        ),
+        "queued.chips": ("chips", "张芯片"),
+        "queued.nodes": ("nodes", "个节点"),
         "cancelled": ("Cancelled by {by}{at_step}.", "由{by}取消{at_step}。"),
         "cancelled.at_step": (" at step {step}", "，在第 {step} 步"),
         "by.owner": ("its owner", "所有者"),
@@ -151,6 +159,8 @@ PHRASES = MappingProxyType(
         "help.image": ("default: this workspace's", "默认为此工作区的"),
         "help.name": ("shown in lists; default: the cell's number", "列表中显示的名称；默认为单元编号"),
         "help.send": ("values over 1 MiB that go along", "一并发送的、超过 1 MiB 的值"),
+        "help.expect": ("how long it will run; those in line are told", "预计运行时长；会告知排队的人"),
+        "help.priority": ("-10 to 10; above 0 only where the site allows it", "-10 到 10；高于 0 需站点允许"),
         "help.grace": ("from TERM to KILL", "从 TERM 到 KILL"),
         "help.out": ("the variable that holds the job", "保存任务的变量"),
         "help.attach": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from html import escape
 from typing import Any
 from unicodedata import east_asian_width
@@ -19,15 +19,28 @@ Fact = tuple[str, str]
 def sentence(job: Mapping[str, Any]) -> str:
     """The state in one sentence."""
     if job["state"] == "queued" and job.get("queue"):
-        place = job["queue"]
-        after = say("queued.after", after=place["after"]) if place.get("after") else ""
-        return say("queued", **{name: place[name] for name in ("position", "needs", "free")}) + after
+        return _place(job["queue"])
     if job["state"] == "failed":
         reason = f"reason.{job['reason']}"
         return failure(job) or say(reason if phrases.known(reason) else "state.failed")
     if job["state"] == "cancelled":
         return say("cancelled", by=_by(job.get("ended_by")), at_step=_at_step(job))
     return say(f"state.{job['state']}")
+
+
+def _place(place: Mapping[str, Any]) -> str:
+    """Place and what is missing; then the quota in the way, or after what and when, as far as that is known."""
+    said = say("queued", **{name: place[name] for name in ("position", "needs", "free")})
+    quota = place.get("quota")
+    if quota:
+        unit = say(f"queued.{quota['what']}")
+        return said + say(f"queued.{quota['whose']}", limit=quota["limit"], unit=unit)
+    after = place.get("after_name") or place.get("after")
+    said += say("queued.after", after=after) if after else ""
+    if place.get("starts_at"):
+        left = (from_iso(place["starts_at"]) - datetime.now(UTC)).total_seconds()
+        said += say("queued.about", t=duration(max(0.0, left)))
+    return said
 
 
 def failure(job: Mapping[str, Any]) -> str:

@@ -97,6 +97,11 @@ _NAMES = {
         "Nothing is held for {value!r}: it is {state}.",
         "没有为 {value!r} 保留机器：当前状态是 {state}。",
     ),
+    "cap_too_low": ErrorKind(
+        422,
+        "cap_nano = {value!r} cannot be the cap: the price now is {price}/h. Allow at least that.",
+        "cap_nano = {value!r} 不能作为上限：当前价格为 {price}/h。上限至少为此价。",
+    ),
     "others_wait": ErrorKind(
         409,
         "The {machine} cannot be held longer: somebody is next in line. Start or switch now, or let it go.",
@@ -204,6 +209,39 @@ _OPERATIONS = {
         504,
         "{machine} was reserved but was not ready within {seconds} s. Not charged.",
         "已预留 {machine}，但未在 {seconds} 秒内就绪。未收费。",
+    ),
+    "image_unavailable": ErrorKind(
+        502,
+        "{machine} was reserved, but the cluster could not fetch its image: {cause}. Not charged. Your admin has to "
+        "correct the image's name, or the cluster's access to the registry.",
+        "已预留 {machine}，但集群无法拉取镜像：{cause}。未收费。请管理员更正镜像名称或集群访问镜像仓库的权限。",
+    ),
+    "no_node": ErrorKind(
+        503,
+        "{machine} was reserved, but within {seconds} s no node of the cluster had room for it ({cause}). Not charged. "
+        "Choose another machine, or try again later.",
+        "已预留 {machine}，但 {seconds} 秒内集群没有节点能容纳它（{cause}）。未收费。请选择其他机器，或稍后重试。",
+    ),
+    "home_not_attached": ErrorKind(
+        503,
+        "{machine} was reserved, but within {seconds} s your home could not be attached to its node: {cause}. Not "
+        "charged. Stop what else of yours runs with it, or tell your admin.",
+        "已预留 {machine}，但 {seconds} 秒内无法将主目录挂载到节点：{cause}。未收费。请停止占用它的其他工作区，或联系管理员。",
+    ),
+    "cluster_refused": ErrorKind(
+        502,
+        "The cluster refused to start {machine}: {cause}. Not charged. Your admin finds out more with `gearshift doctor`.",
+        "集群拒绝启动 {machine}：{cause}。未收费。管理员可用 `gearshift doctor` 查明原因。",
+    ),
+    "cluster_unavailable": ErrorKind(
+        503,
+        "The cluster does not answer. What runs goes on; try again in a minute.",
+        "集群没有响应。正在运行的不受影响；请稍后重试。",
+    ),
+    "not_offered": ErrorKind(
+        404,
+        "{what} are not offered where this deployment runs its workspaces.",
+        "此部署运行工作区的地方不提供{what_zh}。",
     ),
     "stop_failed": ErrorKind(
         502,

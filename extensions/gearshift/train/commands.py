@@ -119,6 +119,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", nargs="+", type=arguments.variable, default=[], metavar="NAME=VALUE")
     parser.add_argument("--max-restarts", type=int, default=0)
     parser.add_argument("--deadline", type=arguments.seconds)
+    arguments.add_line(parser)
     _add_going(parser)
 
 
@@ -180,6 +181,8 @@ def _spec(control: Client, asked: argparse.Namespace, code: str, path: Path) -> 
         "env": dict(asked.env),
         "max_restarts": asked.max_restarts,
         "deadline_seconds": asked.deadline,
+        "expected_seconds": asked.expect,
+        "priority": asked.priority,
         "budget_nano": asked.max_cost,
     }
 

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gearshift.model.admission import Request, check
-from gearshift.model.errors import fail
+from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.lease import Purpose
 from gearshift.model.problems import parse
 from gearshift.model.record import Input, Instant, Record
-from gearshift.model.units import to_iso
+from gearshift.model.units import format_money, to_iso
 from gearshift.model.waitlist import LIVE, Wait, WaitKind, WaitMode, WaitState
 from gearshift.model.workspace import WorkspaceSpec, WorkspaceState
 from sqlalchemy import func, select
@@ -94,7 +94,7 @@ async def propose(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> dict[s
         stands = _outlook(ctx, session, asked.owner, asked.spec.machine)
         balance = ledger.balance(session, asked.owner, ctx.clock.now())
     if not isinstance(cap, int) or isinstance(cap, bool) or cap < asked.price_nano:
-        raise fail("bad_request", field="cap_nano", value=cap, allowed=[f"{asked.price_nano} or more"])
+        raise _low_cap(ctx, cap, asked.price_nano)
     return {
         "workspace": f"{asked.owner}/{asked.name}",
         "display_name": asked.display_name,
@@ -311,6 +311,12 @@ def _check_limit(ctx: Context, session: Session, owner: str) -> None:
     if used >= limit:
         words = {"what": "places on the waitlist", "what_zh": "候补"}
         raise fail("limit_reached", field="user", value=owner, used=used, limit=limit, **words)
+
+
+def _low_cap(ctx: Context, cap: object, price_nano: int) -> GearshiftError:
+    shown = cap if isinstance(cap, int | str | None) else str(cap)
+    price = format_money(price_nano, ctx.deployment.site.currency_symbol)
+    return fail("cap_too_low", field="cap_nano", value=shown, allowed=[f"{price_nano} or more"], price=price)
 
 
 def _outlook(ctx: Context, session: Session, user: str, machine: str) -> Outlook:

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 
 from gearshift_hub.control.auth import Actor, context
 from gearshift_hub.control.context import Context
-from gearshift_hub.control.pages import start_view, state_view, workspace_view
+from gearshift_hub.control.operations import waitlist
+from gearshift_hub.control.pages import start_view, state_view, wait_view, workspace_view
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.pages.start_view import Choice
@@ -127,7 +128,16 @@ def _refused(request: Request, actor: Actor, choice: Choice, error: GearshiftErr
         alternatives=_alternatives(ctx, choice, error, v) if sold_out else [],
         kept=choice.pairs(),
         back=_back(ctx, choice),
+        wait=_wait(ctx, actor, choice, v) if sold_out and machine else None,
     )
+
+
+def _wait(ctx: Context, actor: Actor, choice: Choice, v: Voice) -> dict[str, str]:
+    """The place in line that this start would have, and the way to it."""
+    outlook = waitlist.outlook(ctx, actor, choice.machine)
+    query = urlencode([*choice.pairs(), ("machine", choice.machine)])
+    title = wait_view.title(ctx, choice.machine, v)
+    return {"pace": wait_view.pace(ctx, outlook, title, v), "page": f"{ctx.prefix}/wait?{query}"}
 
 
 def _alternatives(ctx: Context, choice: Choice, error: GearshiftError, v: Voice) -> list[dict[str, Any]]:

@@ -12,13 +12,20 @@ from gearshift.model.workspace import Workspace, WorkspaceState
 from sqlalchemy.orm import Session
 
 from gearshift_hub.control.auth import Actor, context, may
-from gearshift_hub.control.operations import journal
-from gearshift_hub.control.pages import start_pages, start_view, state_view, static_files, workspace_view
+from gearshift_hub.control.operations import journal, waitlist
+from gearshift_hub.control.pages import (
+    start_pages,
+    start_view,
+    state_view,
+    static_files,
+    wait_view,
+    workspace_view,
+)
 from gearshift_hub.control.pages.answers import PageRoute, known, press_plan, sent
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.pages.frame import render, stream, voice
 from gearshift_hub.control.return_paths import own_path
-from gearshift_hub.control.routes import delete_pages, disk_pages
+from gearshift_hub.control.routes import delete_pages, disk_pages, wait_pages
 from gearshift_hub.control.services import ledger, plans, workspaces
 
 router = APIRouter(tags=["pages"], route_class=PageRoute, include_in_schema=False)
@@ -47,7 +54,8 @@ async def home(request: Request, actor: Actor = Depends(may.page)) -> Response:
     with ctx.db.transaction() as session:
         found = [workspaces.shown(session, row) for row in workspaces.listed(session, actor.name)]
         balance = ledger.balance(session, actor.name, ctx.clock.now())
-    if not found and "stay" not in request.query_params:
+    waits = wait_view.rows(ctx, waitlist.listed(ctx, actor), v)
+    if not found and not waits and "stay" not in request.query_params:
         return RedirectResponse(f"{ctx.prefix}/start", status_code=303)
     return render(
         request,
@@ -55,6 +63,7 @@ async def home(request: Request, actor: Actor = Depends(may.page)) -> Response:
         actor=actor,
         here="home",
         rows=[workspace_view.row(ctx, one, actor.name, v) for one in found],
+        waits=waits,
         balance=v.money(balance),
         page_data=followed,
     )
@@ -187,3 +196,4 @@ def _standing(shown: Workspace, op: Operation | None, v: Voice) -> dict[str, Any
 
 router.include_router(disk_pages.router)
 router.include_router(delete_pages.router)
+router.include_router(wait_pages.router)

@@ -67,7 +67,7 @@ function tick() {
 
 announce();
 setInterval(tick, 1000);
-const watched = new Set(['workspace.state', 'operation.step', 'operation.done', 'operation.failed', 'balance']);
+const watched = new Set(['workspace.state', 'operation.step', 'operation.done', 'operation.failed', 'balance', 'wait.state']);
 let missed = false;
 follow(
   data,
