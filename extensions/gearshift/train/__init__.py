@@ -19,8 +19,8 @@ from gearshift.train.results import result
 
 if TYPE_CHECKING:
     from gearshift.train import chip
-    from gearshift.train.checkpoint import load_checkpoint, save_checkpoint
-    from gearshift.train.distributed import barrier, init
+    from gearshift.train.checkpoint import load_checkpoint, load_sharded, save_checkpoint, save_sharded
+    from gearshift.train.distributed import barrier, init, interrupted
 
 __all__ = [
     "Place",
@@ -28,19 +28,25 @@ __all__ = [
     "chip",
     "here",
     "init",
+    "interrupted",
     "load_checkpoint",
+    "load_sharded",
     "log",
     "rank",
     "result",
     "save_checkpoint",
+    "save_sharded",
     "world_size",
 ]
 
 _WITH_TORCH = {
     "barrier": "distributed",
     "init": "distributed",
+    "interrupted": "distributed",
     "load_checkpoint": "checkpoint",
+    "load_sharded": "checkpoint",
     "save_checkpoint": "checkpoint",
+    "save_sharded": "checkpoint",
 }
 
 

@@ -1,9 +1,12 @@
-"""Checkpoints that are whole or not there: written aside, synced, renamed, then marked complete."""
+"""Checkpoints that are whole or not there: written, synced, and only then marked complete."""
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from gearshift.train.gang import checkpoints
 from gearshift.train.place import here
 
 KEEP = 2
+RANKS, SHARDED = "ranks", "sharded"
+SAVED_BY = {RANKS: "save_checkpoint", SHARDED: "save_sharded"}
 
 
 def save_checkpoint(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
@@ -22,24 +27,15 @@ def save_checkpoint(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
 
     The mark `complete` is written last, by rank 0, after every rank's shard is on disk under its final name.
     """
-    place = here()
-    folder = checkpoints.folder(place.checkpoints, step)
-    folder.mkdir(parents=True, exist_ok=True)
-    shard = folder / f"rank-{place.rank}.pt"
-    aside = shard.with_suffix(".new")
-    with aside.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(shard)
-    _sync(folder)
-    barrier()
-    if place.rank == 0:
-        _mark(folder)
-        _thin_out(place.checkpoints, keep)
-        metrics.log(step=step, checkpoint=step)
-    barrier()
-    return folder
+    return _save(step, keep, RANKS, lambda folder: _write_shard(state, folder / f"rank-{here().rank}.pt"))
+
+
+def save_sharded(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
+    """The same by torch's distributed checkpoint: what `load_sharded` can read with any number of ranks.
+
+    `state` is as torch.distributed.checkpoint.state_dict gives it: tensors that all ranks have, or shards (DTensor).
+    """
+    return _save(step, keep, SHARDED, lambda folder: _dcp().save(state, checkpoint_id=folder))
 
 
 def load_checkpoint(map_location: Any = "cpu") -> tuple[int, dict[str, Any]] | None:
@@ -47,21 +43,86 @@ def load_checkpoint(map_location: Any = "cpu") -> tuple[int, dict[str, Any]] | N
 
     Which one it is was decided once by the supervisor, before any rank started.
     """
+    found = _resumed(RANKS)
+    if found is None:
+        return None
+    step, folder = found
+    shard = folder / f"rank-{here().rank}.pt"
+    return step, torch.load(shard, map_location=map_location, weights_only=False)
+
+
+def load_sharded(state: dict[str, Any]) -> int | None:
+    """Fill `state` in place from the checkpoint that all ranks resume from, and return its step; None: a fresh start."""
+    found = _resumed(SHARDED)
+    if found is None:
+        return None
+    step, folder = found
+    _dcp().load(state, checkpoint_id=folder)
+    return step
+
+
+def _save(step: int, keep: int, form: str, write: Callable[[Path], object]) -> Path:
+    place = here()
+    folder = checkpoints.folder(place.checkpoints, step)
+    if place.rank == 0:
+        _begin(folder)
+    barrier()
+    write(folder)
+    _sync(folder)
+    barrier()
+    if place.rank == 0:
+        _mark(folder, {"form": form, "ranks": place.world_size})
+        _thin_out(place.checkpoints, keep)
+        metrics.log(step=step, checkpoint=step)
+    barrier()
+    return folder
+
+
+def _resumed(form: str) -> tuple[int, Path] | None:
     place = here()
     if place.resume is None:
         return None
     step = checkpoints.NAME.fullmatch(place.resume.name)
-    shard = place.resume / f"rank-{place.rank}.pt"
-    if step is None or not shard.is_file():
-        raise FileNotFoundError(
-            f"{shard} is missing: this checkpoint was saved by another number of ranks than {place.world_size}"
+    made = _made(place.resume)
+    if step is None or made["form"] != form:
+        raise ValueError(f"{place.resume} was saved by {SAVED_BY[made['form']]}: load it by its own function")
+    if form == RANKS and made["ranks"] != place.world_size:
+        raise ValueError(
+            f"{place.resume} was saved by {made['ranks']} ranks and there are {place.world_size} now: "
+            "save_sharded and load_sharded can do that"
         )
-    return int(step[1]), torch.load(shard, map_location=map_location, weights_only=False)
+    return int(step[1]), place.resume
 
 
-def _mark(folder: Path) -> None:
+def _made(folder: Path) -> dict[str, Any]:
+    """What the mark says; a person's own checkpoint may have an empty one."""
+    text = (folder / checkpoints.COMPLETE).read_text()
+    return {"form": RANKS, "ranks": here().world_size} | (json.loads(text) if text else {})
+
+
+def _begin(folder: Path) -> None:
+    """Nothing of an earlier try of this step stays, its mark last of all."""
+    (folder / checkpoints.COMPLETE).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+def _write_shard(state: dict[str, Any], shard: Path) -> None:
+    aside = shard.with_suffix(".new")
+    try:
+        with aside.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(shard)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def _mark(folder: Path, made: dict[str, Any]) -> None:
     aside = folder / f".{checkpoints.COMPLETE}"
-    aside.touch()
+    aside.write_text(json.dumps(made))
     aside.replace(folder / checkpoints.COMPLETE)
     _sync(folder)
 
@@ -78,3 +139,8 @@ def _sync(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _dcp() -> Any:
+    """Heavy, and only where it is needed."""
+    return importlib.import_module("torch.distributed.checkpoint")

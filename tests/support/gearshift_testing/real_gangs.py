@@ -76,6 +76,11 @@ class Gang:
         files = sorted((self.order.out / "metrics").iterdir())
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
+    @property
+    def metrics_so_far(self) -> list[dict[str, Any]]:
+        """While it runs, or has not begun to."""
+        return self.metrics if (self.order.out / "metrics").is_dir() else []
+
     def left(self) -> list[str]:
         """Processes of this job that still exist, found by a mark in their environment."""
         mark = f"GS_JOB={self.order.job}\0".encode()

@@ -17,7 +17,7 @@ AGENT_CAUSE = re.compile(
 )
 IN_VAIN = re.compile(
     r"Timed out waiting \d+ ?ms|Watchdog caught collective operation timeout|wait timeout after \d+ ?ms"
-    r"|Application timeout caused pair closure"
+    r"|Application timeout caused pair closure|timed out after \d+ ?ms while trying to connect"
 )
 """What torch's collectives say when a peer or the network did not answer within the group timeout."""
 

@@ -147,6 +147,8 @@ class Journal:
             return False
         if isinstance(waits := word.get("waits"), str):
             self.waiting[rank] = waits[:300]
+            if waits:
+                self.say(note=f"rank {rank}: {self.waiting[rank]}")
         if isinstance(error := word.get("error"), dict):
             self.errors[rank] = error
         return True
