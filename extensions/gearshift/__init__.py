@@ -1,7 +1,7 @@
 """Gearshift: a Jupyter workspace where the machine is a setting.
 
-In a notebook: `%load_ext gearshift`, then `%gearshift help`; `gearshift.run(fn, nodes=2)` calls a function on the ranks
-of a job. Inside a job: `from gearshift import train`.
+In a notebook: `%gearshift help` (outside of a workspace `%load_ext gearshift` first); `gearshift.run(fn, nodes=2)` calls a
+function on the ranks of a job. Inside a job: `from gearshift import train`.
 """
 
 import os

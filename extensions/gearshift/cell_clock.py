@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from gearshift import first_use
+
 _started: dict[int, float] = {}
 _seconds: dict[int, float] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Called once per kernel, by the settings of the environment or with a restored kernel's extensions."""
+    """Called once per kernel, by the settings of the environment or with a restored kernel's extensions: all that a
+    kernel has of ours from its start begins here."""
+    first_use.offer(shell)
     shell.events.register("pre_run_cell", _begin)
     shell.events.register("post_run_cell", _end)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gearshift import cell_clock
 from gearshift.magics import JobFailedError, MagicError
 from gearshift.magics.showing import JOB_MIME, PLAN_MIME
 from gearshift.train import results
@@ -21,6 +22,20 @@ def error_of(notebook: Any, source: str) -> MagicError:
     with pytest.raises(MagicError) as caught:
         notebook.run(source)
     return caught.value
+
+
+def test_a_kernel_knows_the_magic_from_its_start_and_loads_it_with_the_first_use(notebook: Any) -> None:
+    shell = notebook.shell
+    shell.magics_manager.magics["line"].pop("gearshift")
+    shell.magics_manager.registry.pop("GearshiftMagics")
+    shell.extension_manager.loaded.discard("gearshift")
+    cell_clock.load_ipython_extension(shell)
+    assert "GearshiftMagics" not in shell.magics_manager.registry
+    assert "mei/vlm (ready)" in notebook.run("%gearshift")
+    assert "GearshiftMagics" in shell.magics_manager.registry
+    assert error_of(notebook, "%%gearshift --nodes x\npass").code == "bad_request"
+    cell_clock.load_ipython_extension(shell)
+    assert "mei/vlm (ready)" in notebook.run("%gearshift")
 
 
 def test_status_says_workspace_machine_balance_and_today(notebook: Any) -> None:
