@@ -157,7 +157,7 @@ CONTRADICTIONS: list[tuple[str, Change, str, str]] = [
         "machines[1].id",
         "machines[0]",
     ),
-    ("a duplicate image", lambda d: d["images"].append(d["images"][0]), "images[1].id", "images[0]"),
+    ("a duplicate image", lambda d: d["images"].append(d["images"][0]), "images[2].id", "images[0]"),
     ("a duplicate pool", lambda d: d["pools"].append({"id": "box"}), "pools[1].id", "pools[0]"),
     (
         "a duplicate data set",
@@ -212,7 +212,7 @@ CONTRADICTIONS: list[tuple[str, Change, str, str]] = [
     (
         "an image nobody runs",
         lambda d: d["images"].append({**d["images"][0], "id": "idle"}),
-        "images[1].id",
+        "images[2].id",
         "no machine",
     ),
     ("two equal ports", lambda d: d["server"].update(hub_port=8000), "server.hub_port", "0 for a free one"),

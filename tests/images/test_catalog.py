@@ -24,7 +24,6 @@ NEXT = "sha256:" + "0" * 64
 def deployment(*images: dict[str, object]) -> Deployment:
     raw = tomllib.loads(data.path("gearshift.toml").read_text())
     raw["images"] += list(images)
-    raw["machines"][0].setdefault("images", ["pytorch"])
     raw["machines"][0]["images"] += [one.get("id", one["catalog"]) for one in images]
     return from_data(raw)
 
@@ -114,8 +113,8 @@ def test_a_card_names_the_versions_of_the_lock() -> None:
 
 
 def test_a_deployment_names_an_image_of_the_catalog_by_one_word() -> None:
-    there = deployment({"catalog": "cpu"}, {"id": "pinned", "catalog": "base", "digest": NEXT})
-    cpu, pinned = there.image("cpu"), there.image("pinned")
+    there = deployment({"id": "again", "catalog": "cpu"}, {"id": "pinned", "catalog": "base", "digest": NEXT})
+    cpu, pinned = there.image("again"), there.image("pinned")
     assert cpu is not None
     assert pinned is not None
     assert (cpu.title.zh, cpu.digest, cpu.has_moved) == ("数据科学", cpu.locked, False)
@@ -125,11 +124,11 @@ def test_a_deployment_names_an_image_of_the_catalog_by_one_word() -> None:
 @pytest.mark.parametrize(
     ("entry", "key", "because"),
     [
-        ({"catalog": "cpuu"}, "images[1].catalog", "Did you mean 'cpu'?"),
-        ({"catalog": "cpu", "title": "x"}, "images[1].title", "Allowed: id, catalog, digest"),
-        ({"catalog": "cpu", "digest": "latest"}, "images[1].digest", "gearshift image pin cpu"),
-        ({"id": "a b", "catalog": "cpu"}, "images[1].id", ""),
-        ({"catalog": ["cpu"]}, "images[1].catalog", "no image of this name"),
+        ({"catalog": "cpuu"}, "images[2].catalog", "Did you mean 'cpu'?"),
+        ({"id": "mine", "catalog": "cpu", "title": "x"}, "images[2].title", "Allowed: id, catalog, digest"),
+        ({"id": "mine", "catalog": "cpu", "digest": "latest"}, "images[2].digest", "gearshift image pin cpu"),
+        ({"id": "a b", "catalog": "cpu"}, "images[2].id", ""),
+        ({"catalog": ["cpu"]}, "images[2].catalog", "no image of this name"),
         ({"catalog": "pytorch-cuda"}, "machines[0].images", "made for cuda"),
     ],
 )

@@ -91,6 +91,11 @@ class Image(Record):
         """The deployment lets in another digest than the one that is there."""
         return bool(self.catalog) and self.digest != self.locked
 
+    @property
+    def can_start(self) -> bool:
+        """Where a machine's chip fits."""
+        return not self.is_only_declared and not self.has_moved
+
     def runs_on(self, chip: Chip | None, simulated: bool) -> bool:
         """Whether a machine with this chip has what the image was built for."""
         if self.runtime is Runtime.CPU:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gearshift.model.idle import IdleAction
-from gearshift.model.image import Image, Runtime
 from gearshift.model.machine import Machine, Plan
 from gearshift.model.units import format_bytes
 from gearshift.model.workspace import DiskMount, Mode, WorkspaceSpec
@@ -16,24 +15,10 @@ from starlette.datastructures import FormData, QueryParams
 
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.operations.bringing_back import FRESH
-from gearshift_hub.control.pages import workspace_view
+from gearshift_hub.control.pages import image_cards, workspace_view
 from gearshift_hub.control.pages.figures import Voice
 from gearshift_hub.control.services import datasets, disk_care, disk_records, leases, ledger, workspaces
 
-ICONS = {
-    Runtime.CPU: "text",
-    Runtime.CUDA: "tensor",
-    Runtime.ROCM: "tensor",
-    Runtime.CANN: "tensor",
-    Runtime.XLA: "tensor",
-}
-RUNTIMES = {
-    Runtime.CPU: "CPU",
-    Runtime.CUDA: "CUDA",
-    Runtime.ROCM: "ROCm",
-    Runtime.CANN: "CANN",
-    Runtime.XLA: "XLA",
-}
 BASE_NAME = "workspace"
 SAFE = "safe"
 """The choice of kernels that brings none back, and leaves away what the person installed."""
@@ -140,7 +125,7 @@ def free_name(taken: set[str]) -> str:
 
 def fitted(ctx: Context, session: Session, choice: Choice) -> Choice:
     """The same with an image and a machine that exist and fit each other, where none were named or they are gone."""
-    images = [image.id for image in ctx.deployment.images]
+    images = image_cards.startable(ctx)
     image = choice.image if choice.image in images else next(iter(images), "")
     free = leases.inventory(ctx, session)
     fitting = [machine.id for machine in ctx.deployment.machines if image in machine.images]
@@ -158,9 +143,10 @@ def price(ctx: Context, choice: Choice) -> int:
 def view(ctx: Context, session: Session, user: str, choice: Choice, v: Voice) -> dict[str, Any]:
     """Everything the template draws."""
     free, balance = leases.inventory(ctx, session), ledger.balance(session, user, ctx.clock.now())
+    expected = workspace_view.expected_s(session)
     return {
         "form": _form(ctx, choice, balance, v),
-        "images": [_image(image, choice, v) for image in ctx.deployment.images],
+        "images": image_cards.cards(ctx, choice.image, expected, v),
         "groups": _groups(ctx, choice, free, v),
         "disks": _disks(ctx, session, user, choice, v),
         "datasets": _datasets(ctx, choice, v),
@@ -168,7 +154,7 @@ def view(ctx: Context, session: Session, user: str, choice: Choice, v: Voice) ->
         "zero": v.money(0),
         "idle": _idle(ctx, v),
         "now": v.clock(ctx.clock.now()),
-        "expected": workspace_view.expected_s(session),
+        "expected": expected,
         "page_data": _script(ctx, balance, free, v),
     }
 
@@ -198,17 +184,6 @@ def _form(ctx: Context, choice: Choice, balance: int, v: Voice) -> dict[str, Any
         "lasts": v.lasts(balance, nano),
         "button": v.say("start.button", price=v.money(nano)),
         "note": None,
-    }
-
-
-def _image(image: Image, choice: Choice, v: Voice) -> dict[str, Any]:
-    return {
-        "id": image.id,
-        "title": v.text(image.title),
-        "subtitle": v.text(image.subtitle),
-        "runtime": RUNTIMES[image.runtime],
-        "icon": ICONS[image.runtime],
-        "checked": image.id == choice.image,
     }
 
 
@@ -306,7 +281,7 @@ def _line(machine: Machine, v: Voice) -> str:
 
 def _script(ctx: Context, balance: int, free: Mapping[str, Mapping[str, int]], v: Voice) -> dict[str, Any]:
     """What the page's script may read: the same figures, already written out."""
-    machines = {}
+    machines, can_start = {}, image_cards.startable(ctx)
     for machine in ctx.deployment.machines:
         nano = machine.prices_per_hour_nano.get(Plan.ON_DEMAND, 0)
         machines[machine.id] = {
@@ -317,7 +292,7 @@ def _script(ctx: Context, balance: int, free: Mapping[str, Mapping[str, int]], v
             "price_nano": str(nano),
             "button": v.say("start.button", price=v.money(nano)),
             "lasts": v.lasts(balance, nano),
-            "images": list(machine.images),
+            "images": [image for image in machine.images if image in can_start],
             **free[machine.id],
         }
     words = (

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import metadata
+
 from gearshift.model.errors import fail
 from gearshift.model.image import Image, Making
 from gearshift.model.launch import ImageRef
@@ -69,7 +73,28 @@ def require(ctx: Context, name: str) -> None:
 def seconds(ctx: Context, name: str) -> float:
     """How long a start may wait for it."""
     image = _known(ctx, name)
-    return 0.0 if image is None or store(ctx).is_there(image) else MAKING_S
+    return 0.0 if image is None or is_there(ctx, image) else MAKING_S
+
+
+def is_there(ctx: Context, image: Image) -> bool:
+    return image.is_own or store(ctx).is_there(image)
+
+
+def versions(image: Image) -> Mapping[str, str]:
+    """Its main packages, as its lock says or as they are installed in Gearshift's own environment."""
+    return image.versions or _own_versions(image.packages)
+
+
+@lru_cache
+def _own_versions(packages: tuple[str, ...]) -> Mapping[str, str]:
+    return {name: found for name in packages if (found := _own_version(name))}
+
+
+def _own_version(name: str) -> str | None:
+    try:
+        return metadata.version(name).partition("+")[0]
+    except metadata.PackageNotFoundError:
+        return None
 
 
 async def made(ctx: Context, workspace: str, name: str) -> None:
@@ -96,5 +121,4 @@ def _tell(ctx: Context, workspace: str, reason: str | None) -> None:
 def _known(ctx: Context, name: str) -> Image | None:
     """An image with an environment of its own; the rest is admission's to judge."""
     image = ctx.deployment.image(name)
-    startable = image is not None and image.catalog and not image.is_only_declared and not image.has_moved
-    return image if startable else None
+    return image if image is not None and image.catalog and image.can_start else None
