@@ -13,6 +13,7 @@ from gearshift_hub.hub.pages import service_url
 from gearshift_hub.hub.proxy import apply_proxy
 from gearshift_hub.hub.words import WORDS
 from gearshift_hub.paths import Home, Ports, Secrets
+from gearshift_hub.spawners.base import GearshiftSpawner
 from gearshift_hub.spawners.local import GearshiftLocalSpawner
 
 LAST_RESORT_S = 60
@@ -62,7 +63,7 @@ def _people(c: Any, home: Home) -> None:
 def _workspaces(c: Any, deployment: Deployment, home: Home) -> None:
     hub, spawner = c.JupyterHub, c.Spawner
     hub.allow_named_servers = True
-    hub.spawner_class = GearshiftLocalSpawner
+    hub.spawner_class = _spawner(c, deployment, home)
     hub.active_server_limit = 0
     hub.concurrent_spawn_limit = 0
     hub.init_spawners_timeout = 1  # a server that hangs must not keep the hub from answering others
@@ -73,6 +74,18 @@ def _workspaces(c: Any, deployment: Deployment, home: Home) -> None:
     spawner.poll_interval = 2
     spawner.env_keep = []
     spawner.default_url = "/lab"
+
+
+def _spawner(c: Any, deployment: Deployment, home: Home) -> type[GearshiftSpawner]:
+    if deployment.backend == "local":
+        return GearshiftLocalSpawner
+    from gearshift_hub.spawners.kubernetes import GearshiftKubeSpawner  # noqa: PLC0415 - a second of imports
+
+    ports, reach = home.ports(), str(deployment.kubernetes.reach)
+    c.GearshiftKubeSpawner.deployment = deployment
+    c.KubeSpawner.namespace = deployment.kubernetes.namespace
+    c.Spawner.hub_connect_url = f"http://{reach}:{ports.port}"
+    return GearshiftKubeSpawner
 
 
 def _service(c: Any, ports: Ports, secrets: Secrets) -> None:

@@ -55,6 +55,10 @@ class Ports:
         """The hub's REST API, past the proxy."""
         return f"http://127.0.0.1:{self.hub_port}{self.base_url}hub/api"
 
+    def door(self, host: str) -> str:
+        """Control as it is reached through the proxy at this address, without a slash at the end."""
+        return f"http://{host}:{self.port}{self.base_url}services/gearshift"
+
     @property
     def control_url(self) -> str:
         """Control's own address, past the proxy."""

@@ -226,7 +226,8 @@ _OPERATIONS = {
         503,
         "{machine} was reserved, but within {seconds} s your home could not be attached to its node: {cause}. Not "
         "charged. Stop what else of yours runs with it, or tell your admin.",
-        "已预留 {machine}，但 {seconds} 秒内无法将主目录挂载到节点：{cause}。未收费。请停止占用它的其他工作区，或联系管理员。",
+        "已预留 {machine}，但 {seconds} 秒内无法将主目录挂载到节点：{cause}。未收费。"
+        "请停止占用它的其他工作区，或联系管理员。",
     ),
     "cluster_refused": ErrorKind(
         502,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from gearshift.model.errors import fail
 from gearshift.model.launch import Person, ProcessLimits
 from gearshift.model.lease import Pool
 
@@ -29,6 +30,12 @@ class Able:
     live_resize: bool = False
     """CPU and memory of a running tree can be changed."""
     uid_per_person: bool = False
+    disks: bool = True
+    """Disks besides the home can be made, shared and attached."""
+    jobs: bool = True
+    """Gangs can be started."""
+    kept_state: bool = True
+    """What a stop saved can be listed and brought back."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Why something is not possible here, by name of the capability."""
 
@@ -76,7 +83,10 @@ class Parts:
         self._parts[kind] = part
 
     def get(self, kind: type[T]) -> T:
-        part = self._parts[kind]
+        part = self._parts.get(kind)
+        if part is None:
+            what, what_zh = getattr(kind, "WORDS", (kind.__name__, kind.__name__))
+            raise fail("not_offered", what=what, what_zh=what_zh)
         assert isinstance(part, kind)
         return part
 

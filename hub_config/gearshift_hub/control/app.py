@@ -31,6 +31,7 @@ from gearshift_hub.control.routes import (
 from gearshift_hub.control.sealing import Sealer
 from gearshift_hub.control.services import datasets as dataset_service
 from gearshift_hub.control.services import disks as disk_service
+from gearshift_hub.control.services import images as image_service
 from gearshift_hub.control.services import jobs as job_service
 from gearshift_hub.control.services.sign_in import Hashing
 
@@ -39,7 +40,7 @@ API = "/api/v1"
 
 def plug(ctx: Context) -> None:
     """Let disks, data sets and jobs register their plan kinds, flows, hooks and loops."""
-    for part in (disk_service, dataset_service, job_service, job_loop, waitlist_part):
+    for part in (image_service, disk_service, dataset_service, job_service, job_loop, waitlist_part):
         part.plug(ctx)
 
 

@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from gearshift_hub.backends.base import Backend
-from gearshift_hub.backends.this_box import this_box
+from gearshift_hub.backends.chosen import chosen
 from gearshift_hub.control.app import internal_app, plug, public_app
 from gearshift_hub.control.clock import SystemClock
 from gearshift_hub.control.context import Context
@@ -66,18 +66,20 @@ def build(settings: Settings, db: Database) -> Context:
     """The Context of a real deployment on this box."""
     clock = SystemClock()
     ports, secrets = settings.ports, settings.secrets
+    on_cluster = settings.deployment.backend == "kubernetes"
+    reach = settings.deployment.kubernetes.reach if on_cluster else None
     return Context(
         deployment=settings.deployment,
         home=settings.home,
         base_url=ports.base_url,
-        control_url=ports.control_url,
+        control_url=ports.door(reach) if reach else ports.control_url,
         secret=secrets.control_secret,
         state_secret=secrets.state_secret,
         db=db,
         clock=clock,
         hub=HttpHub(ports.hub_api, secrets.control_hub_token),
-        servers=HttpServers(ports.base_url, secrets.state_secret),
-        backend=Backend(box=this_box(settings.home, settings.deployment)),
+        servers=HttpServers(ports.base_url, secrets.state_secret, ports.port if on_cluster else None),
+        backend=Backend(box=chosen(settings.home, settings.deployment)),
         events=EventBus(db, clock),
     )
 

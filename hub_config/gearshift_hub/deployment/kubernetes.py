@@ -90,7 +90,7 @@ def check_cluster(
     if backend == "local":
         return _unread(data)
     return [
-        *_reachable(found),
+        *_reachable(found, data),
         *_images(found, lists["images"]),
         *_names(found, lists),
         *_chips(found, lists),
@@ -117,7 +117,13 @@ def _unread(data: Mapping[str, Any]) -> list[Problem]:
     ]
 
 
-def _reachable(found: Kubernetes) -> Iterator[Problem]:
+def _reachable(found: Kubernetes, data: Mapping[str, Any]) -> Iterator[Problem]:
+    server = data.get("server")
+    host = server.get("host", "127.0.0.1") if isinstance(server, dict) else "127.0.0.1"
+    if host in ("localhost", "::1") or str(host).startswith("127."):
+        because = "pods come in by this door, and nobody but this box reaches it"
+        remedy = 'Write "0.0.0.0", or the address in kubernetes.reach.'
+        yield Problem(key="server.host", value=host, because=because, remedy=remedy)
     if found.reach is None:
         because = "pods must reach hub and control, which run here"
         remedy = "Write the address of this box as the cluster's nodes see it."

@@ -12,7 +12,6 @@ from gearshift.model.errors import GearshiftError, fail
 from jupyterhub import orm
 from jupyterhub.utils import url_escape_path, url_path_join
 
-from gearshift_hub.backends.local.processes import Trees
 from gearshift_hub.hub.holds import Hold, Holds
 from gearshift_hub.spawners.base import AskedStart, AskedStop, GearshiftSpawner, StartRefused
 
@@ -44,10 +43,6 @@ class Server:
     def holds(self) -> Holds:
         held: Holds = self.handler.authenticator_holds()
         return held
-
-    @property
-    def trees(self) -> Trees:
-        return Trees(self.handler.authenticator.gearshift_home)
 
     def busy(self, operation: str | None, kind: str) -> GearshiftError:
         return fail("busy", workspace="/".join(self.key), kind=kind, operation=operation)
@@ -117,7 +112,7 @@ async def stop(server: Server, operation: str, freeze: bool, resume: bool) -> di
     hold = server.holds.get(*server.key)
     if freeze and hold and hold.frozen:
         return {"state": "frozen"}
-    if tree and await _alive(server.trees, tree):
+    if tree and await spawner.lives(tree):
         raise fail("stop_failed", workspace="/".join(server.key))
     return {"state": "stopped"}
 
@@ -139,7 +134,7 @@ async def release(server: Server, operation: str, keep: Literal["new", "old"]) -
     if held.frozen and keep == "old":
         raise fail("bad_request", field="keep", value=keep, allowed=["new"], problem="thaw it first")
     if held.frozen:
-        await asyncio.to_thread(server.trees.kill, held.frozen.tree)
+        await server.spawner.discard(held.frozen.tree)
     server.holds.drop(*server.key)
     drop_tokens(server)
     if server.known and server.name in server.user.spawners:
@@ -186,10 +181,6 @@ async def remove(server: Server) -> None:
     server.handler.db.delete(spawner.orm_spawner)
     server.user.spawners.pop(server.name, None)
     server.handler.db.commit()
-
-
-async def _alive(trees: Trees, tree: str) -> bool:
-    return await asyncio.to_thread(trees.alive, tree)
 
 
 async def settled(server: Server, cancel: bool = False, patience_s: float = 90.0) -> None:

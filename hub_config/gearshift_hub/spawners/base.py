@@ -173,7 +173,13 @@ class GearshiftSpawner(Spawner):  # type: ignore[misc]
             """Freeze the running tree; False where the box cannot."""
 
         async def end(self, grace_s: float) -> None:
-            """Leave nothing of the tree."""
+            """Leave nothing of the tree; returns when that is sure."""
+
+        async def discard(self, tree: str) -> None:
+            """Leave nothing of another tree of this workspace, such as a frozen one; gone already is success."""
+
+        async def lives(self, tree: str) -> bool:
+            """Whether anything of this tree is there."""
 
         async def look(self) -> int | None:
             """None while the server runs, else how it ended."""

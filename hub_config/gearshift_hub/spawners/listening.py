@@ -15,11 +15,11 @@ def free_port() -> int:
         return int(port)
 
 
-async def answers(port: int) -> bool:
-    """Whether something listens there."""
+async def answers(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether something listens there; one that says nothing for a second does not."""
     try:
-        _reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    except OSError:
+        _reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), 1.0)
+    except (OSError, TimeoutError):
         return False
     writer.close()
     return True

@@ -83,6 +83,12 @@ class GearshiftLocalSpawner(GearshiftSpawner):
             return
         await self._call(lambda: self.trees.stop(self.tree, grace_s))
 
+    async def discard(self, tree: str) -> None:
+        await self._call(lambda: self.trees.kill(tree))
+
+    async def lives(self, tree: str) -> bool:
+        return await self._call(lambda: self.trees.alive(tree))
+
     async def look(self) -> int | None:
         """None while it runs; what cannot be asked is taken as running, never as gone."""
         if not self.tree:

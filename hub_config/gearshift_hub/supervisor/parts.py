@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from gearshift_hub import data
+from gearshift_hub.deployment.kubernetes import Backend
 from gearshift_hub.hub.control import ControlLink
 from gearshift_hub.hub.traefik import static_file
 from gearshift_hub.paths import Home, Ports
@@ -29,11 +30,11 @@ class Part:
     ready: Callable[[], Awaitable[bool]]
 
 
-MakeParts = Callable[[Home, Path, Ports], list[Part]]
+MakeParts = Callable[[Home, Path, Ports, Backend], list[Part]]
 
 
-def parts(home: Home, deployment: Path, ports: Ports) -> list[Part]:
-    """In the order of starting; each waits by itself for what it needs of the others."""
+def parts(home: Home, deployment: Path, ports: Ports, backend: Backend = "local") -> list[Part]:
+    """In the order of starting; each waits by itself for what it needs. On a cluster nothing is forked here."""
     env = _environment(home, deployment)
 
     async def forkserver_ready() -> bool:
@@ -50,13 +51,16 @@ def parts(home: Home, deployment: Path, ports: Ports) -> list[Part]:
 
     config = str(data.path("jupyterhub_config.py"))
     root = str(home.root)
-    return [
+    forkserver = [
         Part(
             "forkserver",
             _module("gearshift_hub.backends.local.forkserver", "--home", root),
             env,
             forkserver_ready,
         ),
+    ]
+    return [
+        *(forkserver if backend == "local" else ()),
         Part("control", _module("gearshift_hub.control"), env, control_ready),
         Part("traefik", [_traefik(), "--configfile", str(static_file(home))], env, traefik_ready),
         Part("hub", _module("gearshift_hub.hub", "-f", config), env, hub_ready),

@@ -15,7 +15,7 @@ from gearshift_hub.backends.local.processes import Trees
 from gearshift_hub.deployment import Deployment, DeploymentError, load
 from gearshift_hub.hub.traefik import rules_file, static_file, static_settings
 from gearshift_hub.paths import Home, Ports, write_private
-from gearshift_hub.spawners.environment import write_settings
+from gearshift_hub.spawners.environment import settings_files, write_settings
 from gearshift_hub.supervisor import records
 from gearshift_hub.supervisor.ports import choose, last_ports
 from gearshift_hub.supervisor.trouble import CannotStart, about_folder
@@ -47,9 +47,11 @@ def prepare(home: Home, file: Path | None, overrides: dict[str, object]) -> Read
         leftovers = records.end_leftovers(home)
         before = last_ports(home)
         ports = choose(deployment.server, home)
-        if before != ports:
+        if before != ports and deployment.backend == "local":
             _end_strangers(home)
         _write(home, ports, deployment)
+        if deployment.backend == "kubernetes":
+            _prepare_cluster(ports, deployment)
     except BaseException:
         lock.close()
         raise
@@ -106,6 +108,20 @@ def _write(home: Home, ports: Ports, deployment: Deployment) -> None:
         write_settings(home, deployment.documents.on_server, deployment.site.language)
     except OSError as error:
         raise about_folder(home.root, error) from error
+
+
+def _prepare_cluster(ports: Ports, deployment: Deployment) -> None:
+    """What stands in the namespace before any workspace does."""
+    from gearshift_hub.backends.kubernetes import standing  # noqa: PLC0415 - a second of imports
+    from gearshift_hub.backends.kubernetes.api import Cluster, ClusterError  # noqa: PLC0415
+
+    wanted = deployment.kubernetes
+    try:
+        cluster = Cluster()
+        files = settings_files(deployment.documents.on_server)
+        standing.prepare(cluster, wanted.namespace, str(wanted.reach), ports.port, files)
+    except ClusterError as error:
+        raise CannotStart(f"The cluster cannot be used: {error}. `gearshift doctor` says more.") from error
 
 
 def _end_strangers(home: Home) -> None:

@@ -24,7 +24,8 @@ Say = Callable[[str], None]
 async def run(ready: Ready, say: Say, make_parts: MakeParts = parts) -> None:
     """Start everything, stay until asked to end, end everything; raises CannotStart with nothing left."""
     asked = _signals()
-    kept = [Kept(part, ready.home, say) for part in make_parts(ready.home, ready.file, ready.ports)]
+    made = make_parts(ready.home, ready.file, ready.ports, ready.deployment.backend)
+    kept = [Kept(part, ready.home, say) for part in made]
     try:
         if not await _unless(asked, _start(kept, say)):
             return
@@ -81,7 +82,8 @@ async def _first_failure(kept: list[Kept]) -> None:
 async def _end(kept: list[Kept], ready: Ready, asked: asyncio.Event, say: Say) -> None:
     """Workspaces and jobs first, through control; then the parts, the fork server last. A second Ctrl-C hurries."""
     asked.clear()
-    forkserver, control, traefik, hub = kept
+    named = {one.part.name: one for one in kept}
+    control, traefik, hub = named["control"], named["traefik"], named["hub"]
     if await control.part.ready():
         say("Stopping: kernel state is saved, then workspaces and jobs end. Ctrl-C again ends them at once.")
         try:
@@ -90,8 +92,9 @@ async def _end(kept: list[Kept], ready: Ready, asked: asyncio.Event, say: Say) -
             say(f"Control did not stop the workspaces itself: {error.message}")
     await asyncio.gather(hub.end(), control.end())
     await traefik.end()
-    await asyncio.to_thread(_end_trees, ready)
-    await forkserver.end()
+    if forkserver := named.get("forkserver"):
+        await asyncio.to_thread(_end_trees, ready)
+        await forkserver.end()
     ready.lock.close()
     say("Stopped.")
 

@@ -30,6 +30,8 @@ log = logging.getLogger("gearshift.control")
 class DiskGate:
     """The disks of this box, and a lock for each."""
 
+    WORDS = ("Disks", "磁盘")
+
     def __init__(self, disks: LocalDisks) -> None:
         self.disks = disks
         self.locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

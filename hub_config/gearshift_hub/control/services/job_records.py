@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from gearshift.model.chinese import in_chinese
 from gearshift.model.errors import fail
@@ -41,6 +41,8 @@ class JobDetails(Job):
 @dataclass
 class JobsPart:
     """The jobs' share of the context: the backend, the loop's bell, and the curves read so far."""
+
+    WORDS: ClassVar = ("Jobs", "任务")
 
     backend: JobBackend
     bell: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,0 +1,1 @@
+"""Workspaces as pods of a cluster."""
