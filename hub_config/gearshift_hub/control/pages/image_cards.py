@@ -19,6 +19,9 @@ RUNTIMES = {
     Runtime.XLA: "XLA",
 }
 
+DRAWN = 2
+"""Packages with their versions on a card; the others are told beside it."""
+
 
 def cards(ctx: Context, chosen: str, expected: int, v: Voice) -> list[dict[str, Any]]:
     """All of the deployment, in the order of its file."""
@@ -31,13 +34,14 @@ def startable(ctx: Context) -> list[str]:
 
 
 def _card(ctx: Context, image: Image, chosen: str, expected: int, v: Voice) -> dict[str, Any]:
+    driver = image.minimum_driver
     return {
         "id": image.id,
         "title": v.text(image.title),
         "subtitle": v.text(image.subtitle),
         "holds": _holds(image),
         "runtime": RUNTIMES[image.runtime],
-        "needs_driver": v.say("image.driver", version=image.minimum_driver) if image.minimum_driver else "",
+        "needs_driver": v.say("image.driver", version=driver) if driver and image.can_start else "",
         "icon": ICONS.get(image.runtime, "tensor"),
         "checked": image.id == chosen,
         "can_start": image.can_start,
@@ -47,9 +51,9 @@ def _card(ctx: Context, image: Image, chosen: str, expected: int, v: Voice) -> d
 
 
 def _holds(image: Image) -> str:
-    """Python and the packages it is known for, with their versions."""
-    found = images.versions(image)
-    return " · ".join([f"Python {image.python}", *(f"{name} {version}" for name, version in found.items())])
+    """Python and the first packages it is known for, with their versions."""
+    first = list(images.versions(image).items())[:DRAWN]
+    return " · ".join([f"Python {image.python}", *(f"{name} {version}" for name, version in first)])
 
 
 def _when(ctx: Context, image: Image, expected: int, v: Voice) -> str:
@@ -66,7 +70,9 @@ def _when(ctx: Context, image: Image, expected: int, v: Voice) -> str:
 
 def _more(image: Image, v: Voice) -> list[str]:
     """What the pointer or a screen reader is told beyond what is drawn."""
-    lines = [v.say("image.needs", needs=v.text(image.needs))] if image.is_only_declared and image.needs else []
+    lines = [", ".join(f"{name} {version}" for name, version in images.versions(image).items())]
+    if image.is_only_declared and image.needs:
+        lines.append(v.say("image.needs", needs=v.text(image.needs)))
     if image.has_moved:
         lines.append(v.say("image.digests", pinned=image.digest, found=image.locked or "–"))
     elif image.locked:
@@ -75,4 +81,4 @@ def _more(image: Image, v: Voice) -> list[str]:
         lines.append(v.say("image.licence", licence=image.licence))
     if image.deprecated:
         lines.append(v.say("image.deprecated", day=image.deprecated))
-    return lines
+    return [line for line in lines if line]
