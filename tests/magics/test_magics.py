@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gearshift import cell_clock
-from gearshift.magics import JobFailedError, MagicError
+from gearshift.magics import JobFailedError, MagicError, arguments
 from gearshift.magics.showing import JOB_MIME, PLAN_MIME
 from gearshift.train import results
 from jupyter_client.manager import KernelManager
@@ -246,3 +246,13 @@ def test_in_front_of_a_page_the_press_is_shown_and_the_job_takes_its_place_in_th
     assert updated["data"][JOB_MIME] == {"job": "job-0badcafe"}
     assert updated["transient"] == asked["transient"] == {"display_id": "gearshift-plan-1"}
     assert json.dumps(updated["data"])
+
+
+def test_budgets_of_retries_are_given_by_word_and_a_wrong_word_is_named() -> None:
+    asked = arguments.parse(arguments.cell_parser(), "--max-restarts 2 --retry interruption=3 no-capacity=10")
+    assert arguments.budgets(asked) == {"max_restarts": 2, "max_interruptions": 3, "max_no_capacity": 10}
+    for wrong in ("always=3", "error", "error=-1"):
+        with pytest.raises(
+            MagicError, match=f"'{wrong}' is no WORD=N; words: error, interruption, no-capacity"
+        ):
+            arguments.parse(arguments.cell_parser(), f"--retry {wrong}")

@@ -10,10 +10,15 @@ from typing import Any, NoReturn
 from gearshift.magics.phrases import pick, say
 from gearshift.magics.refusal import MagicError
 from gearshift.model.chinese import in_chinese
-from gearshift.model.job import Launch
+from gearshift.model.job import Launch, Retry
 from gearshift.model.units import parse_money
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h)?")
+BUDGETS: dict[str, str] = {
+    Retry.ERROR: "max_restarts",
+    Retry.INTERRUPTION: "max_interruptions",
+    Retry.NO_CAPACITY: "max_no_capacity",
+}
 SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -50,6 +55,31 @@ def variable(text: str) -> tuple[str, str]:
     return name, value
 
 
+def retry(text: str) -> tuple[str, int]:
+    """`interruption=3` as the field of the spec that holds this budget."""
+    word, equals, number = text.partition("=")
+    if word not in BUDGETS or not equals or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no WORD=N; words: {', '.join(BUDGETS)}")
+    return BUDGETS[word], int(number)
+
+
+def budgets(asked: argparse.Namespace) -> dict[str, int]:
+    """How often each kind of failure may be tried again, as fields of the spec."""
+    return {"max_restarts": asked.max_restarts, **dict(asked.retry)}
+
+
+def add_retries(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--max-restarts", type=int, default=0, help="the same as --retry error=N")
+    parser.add_argument(
+        "--retry",
+        nargs="+",
+        type=retry,
+        default=[],
+        metavar="WORD=N",
+        help="try again N times after error, interruption or no-capacity",
+    )
+
+
 def cell_parser() -> Parser:
     """Of `%%gearshift`."""
     parser = Parser(prog="%%gearshift", add_help=False, allow_abbrev=False)
@@ -61,7 +91,7 @@ def cell_parser() -> Parser:
     parser.add_argument("--name", help=say("help.name"))
     parser.add_argument("--send", nargs="+", default=[], metavar="NAME", help=say("help.send"))
     parser.add_argument("--env", nargs="+", type=variable, default=[], metavar="NAME=VALUE")
-    parser.add_argument("--max-restarts", type=int, default=0)
+    add_retries(parser)
     parser.add_argument("--grace", type=seconds, default=3, help=say("help.grace"))
     parser.add_argument("--group-timeout", type=seconds, default=600)
     parser.add_argument("--deadline", type=seconds)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gearshift.client import Caps
+from gearshift.magics.arguments import budgets
 from gearshift.magics.door import Door
 from gearshift.model.errors import fail
 from gearshift.train.cells import Cell, build, read_history
@@ -49,7 +50,7 @@ def spec(door: Door, asked: Any, code: str, number: int) -> dict[str, Any]:
         "launch": asked.launch,
         "code": code,
         "env": {"GS_CWD": os.getcwd(), **dict(asked.env)},
-        "max_restarts": asked.max_restarts,
+        **budgets(asked),
         "grace_seconds": asked.grace,
         "group_timeout_seconds": asked.group_timeout,
         "deadline_seconds": asked.deadline,

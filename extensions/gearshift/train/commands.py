@@ -117,7 +117,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--launch", choices=[launch.value for launch in Launch], default="env")
     parser.add_argument("--name")
     parser.add_argument("--env", nargs="+", type=arguments.variable, default=[], metavar="NAME=VALUE")
-    parser.add_argument("--max-restarts", type=int, default=0)
+    arguments.add_retries(parser)
     parser.add_argument("--deadline", type=arguments.seconds)
     arguments.add_line(parser)
     _add_going(parser)
@@ -179,7 +179,7 @@ def _spec(control: Client, asked: argparse.Namespace, code: str, path: Path) -> 
         "code": code,
         "argv": asked.argv,
         "env": dict(asked.env),
-        "max_restarts": asked.max_restarts,
+        **arguments.budgets(asked),
         "deadline_seconds": asked.deadline,
         "expected_seconds": asked.expect,
         "priority": asked.priority,

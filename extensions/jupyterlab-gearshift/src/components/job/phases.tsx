@@ -176,12 +176,21 @@ function failureSentence(job: Job, words: ReturnType<typeof useGearshift>['words
   if (job.reason === 'did_not_join') {
     return t('Not all nodes joined in time. All {m} nodes were given back.', { m: job.spec.nodes });
   }
+  if (job.reason === 'interrupted') {
+    return t('Its machine was taken away.');
+  }
   if (!failure || failure.rank === null) {
     return failure?.message || t('Failed');
   }
   const time = new Date(failure.at).toTimeString().slice(0, 8);
   const step = progressOf(job)?.step ?? null;
   const names = { r: failure.rank, n: failure.node ?? 0, time: step === null ? time : t('{time}, step {step}', { time, step: count(step) }) };
+  if (job.reason === 'node_lost') {
+    return t('Node {n} was lost at {time}.', names);
+  }
+  if (failure.exit_code === null && failure.signal === null) {
+    return t('Rank {r} on node {n} did not answer the others; seen at {time}.', names);
+  }
   if (failure.signal !== null) {
     return t('Rank {r} on node {n} failed first: signal {s} at {time}.', { ...names, s: failure.signal });
   }
@@ -197,6 +206,12 @@ function why(job: Job, t: T): string {
   }
   if (job.reason === 'lost' || job.reason === 'start_failed') {
     return t('A fault of the machine, not of your code. Not charged.');
+  }
+  if (job.reason === 'node_lost' || job.reason === 'interrupted') {
+    return t('An interruption, not a fault of your code. It had no tries left for that.');
+  }
+  if (job.reason === 'signal' || job.reason === 'no_answer') {
+    return t('It had no restarts left.');
   }
   return t('A fault in the code, so it was not retried.');
 }
