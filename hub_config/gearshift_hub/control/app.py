@@ -39,8 +39,12 @@ API = "/api/v1"
 
 
 def plug(ctx: Context) -> None:
-    """Let disks, data sets and jobs register their plan kinds, flows, hooks and loops."""
-    for part in (image_service, disk_service, dataset_service, job_service, job_loop, waitlist_part):
+    """Let each part register its plan kinds, flows, hooks and loops; disks and jobs where the backend has them."""
+    able = ctx.backend.box.able()
+    wanted = [image_service, dataset_service, waitlist_part]
+    wanted += [disk_service] if able.disks else []
+    wanted += [job_service, job_loop] if able.jobs else []
+    for part in wanted:
         part.plug(ctx)
 
 
