@@ -256,3 +256,16 @@ def test_budgets_of_retries_are_given_by_word_and_a_wrong_word_is_named() -> Non
             MagicError, match=f"'{wrong}' is no WORD=N; words: error, interruption, no-capacity"
         ):
             arguments.parse(arguments.cell_parser(), f"--retry {wrong}")
+
+
+def test_the_variable_knows_of_the_press_as_soon_as_it_was_made(kernel: Any, stand_in: Any) -> None:
+    cell = "%load_ext gearshift\nget_ipython().run_cell_magic('gearshift', '--nodes 2', 'print(1)')"
+    outputs_of(kernel, cell, allow_stdin=True)
+    assert printed(kernel, "print(job)") == "<job, not confirmed yet>\n"
+    stand_in.confirmed = True
+    assert printed(kernel, "print(job)") == "<job job-0badcafe>\n"
+
+
+def printed(kernel: Any, code: str) -> str:
+    shown = outputs_of(kernel, code, allow_stdin=False)
+    return "".join(message["text"] for message in shown if message["msg_type"] == "stream")

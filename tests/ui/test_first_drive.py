@@ -86,7 +86,6 @@ def a_switch_keeps_the_page_the_kernel_and_its_variables(lab: Lab) -> None:
 
 
 def a_job_runs_to_its_end(lab: Lab) -> None:
-    lab.run("%load_ext gearshift")
     at = lab.type_cell(TRAIN)
     widget = lab.job(at)
     widget.get_by_role("button", name="Start job…").click(timeout=SLOW_MS)
@@ -97,6 +96,11 @@ def a_job_runs_to_its_end(lab: Lab) -> None:
     widget.get_by_role("radio", name=re.compile("Rank 1")).click()
     expect(widget.locator(".gs-log")).to_contain_text("rank 1 of 2: step 5")
     expect(widget.get_by_role("img", name=re.compile("^loss"))).to_be_visible()
+    lefts = widget.locator("dl dt").evaluate_all(
+        "all => [...new Set(all.map(one => one.getBoundingClientRect().x))]"
+    )
+    assert len(lefts) == 1, "each fact begins a row of its own"
+    assert lab.run("job").startswith("drive"), "the variable knows what was confirmed in the dialog"
     expect(lab.section("Jobs")).to_contain_text("drive")
 
 

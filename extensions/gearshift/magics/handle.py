@@ -30,12 +30,24 @@ class JobHandle:
 
     @property
     def id(self) -> str:
+        if self._id is None and self._plan is not None:
+            self._take(showing.of_plan(self._door, self._plan)())
         if self._id is None:
-            found = showing.of_plan(self._door, str(self._plan))() if self._plan is not None else None
-            if found is None:
-                raise MagicError("needs_confirmation", say("not confirmed"))
-            self._id = str(found["id"])
+            raise MagicError("needs_confirmation", say("not confirmed"))
         return self._id
+
+    def _take(self, found: Mapping[str, Any] | None) -> None:
+        """The job that the press made, once there is one."""
+        if found is not None:
+            self._id = str(found["id"])
+
+    def _look(self) -> None:
+        """Whether the press was made meanwhile; asked once, for what is shown at once."""
+        if self._id is None and self._plan is not None:
+            try:
+                self._take(Door.here().job_of_plan(self._plan))
+            except GearshiftError:
+                return
 
     @property
     def _door(self) -> Door:
@@ -112,11 +124,13 @@ class JobHandle:
             raise refused(error) from None
 
     def __repr__(self) -> str:
+        self._look()
         return say("unconfirmed") if self._id is None else say("a job", id=self._id)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        self._look()
         if self._id is None:
-            return {"text/plain": repr(self)}
+            return {"text/plain": say("unconfirmed")}
         return job_bundle(self.record, self._symbol)
 
 
