@@ -220,6 +220,7 @@ CAPS: list[tuple[dict[str, Any], str, str]] = [
     ({"cap_nano": "much"}, "cap_too_low", "cap_nano"),
     ({"cap_nano": None}, "cap_too_low", "cap_nano"),
     ({"machine": "gpu-9"}, "unknown_machine", "machine"),
+    ({"machine": "gpu-none"}, "bad_request", "machine"),
     ({"until": "2020-01-01T00:00:00Z"}, "bad_request", "until"),
     ({"until": "2099-01-01T00:00:00Z"}, "bad_request", "until"),
     ({"what": "buy"}, "bad_request", "what"),

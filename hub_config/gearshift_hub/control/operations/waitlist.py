@@ -24,7 +24,7 @@ from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.waitlist import WaitRow
 from gearshift_hub.control.operations.start_plan import wanted
 from gearshift_hub.control.operations.switch_plan import new_spec
-from gearshift_hub.control.services import admission, job_line, ledger, plans, wait_line, workspaces
+from gearshift_hub.control.services import admission, job_line, leases, ledger, plans, wait_line, workspaces
 from gearshift_hub.control.services.plans import Plan
 
 SHOWN_FOR = timedelta(days=1)
@@ -240,6 +240,8 @@ def _asked(ctx: Context, session: Session, actor: Actor, joining: Joining) -> _A
         workspace=f"{owner}/{name}",
     )
     checked = check(request, admission.world(ctx, session, owner))
+    if not leases.inventory(ctx, session)[spec.machine]["total"]:
+        raise fail("bad_request", field="machine", value=spec.machine, problem="there is none of it here")
     until = _until(ctx, joining.until)
     return _Asked(owner, name, display_name, joining.what, spec, until, checked.price_per_hour_nano)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from gearshift.model.idle import IdleAction
 from gearshift.model.machine import Machine, Plan
@@ -208,10 +209,12 @@ def machine_row(machine: Machine, there: Mapping[str, int], choice: Choice, v: V
     nano = machine.prices_per_hour_nano.get(Plan.ON_DEMAND, 0)
     return {
         "id": machine.id,
+        "wait": f"wait?{urlencode([*choice.pairs(), ('machine', machine.id)])}",
         "title": v.text(machine.title),
         "simulated": machine.simulated,
         "size": v.say("start.size", cpus=f"{machine.cpus:g}", memory=format_bytes(machine.memory_bytes)),
         "free": there["free"],
+        "total": there["total"],
         "percent": round(100 * there["free"] / there["total"]) if there["total"] else 0,
         "words": v.say("start.free", free=there["free"], total=there["total"]),
         "good_for": v.text(machine.good_for),

@@ -38,18 +38,18 @@ async def join(request: Request, actor: Actor = Depends(may.page)) -> Response:
     known(request, actor)
     ctx, fields = context(request), await sent(request)
     choice = start_view.read(fields)
-    body = _body(ctx, actor, choice)
-    if fields.get("mode") != "itself":
-        waitlist.join(ctx, actor, Joining.model_validate(body))
-        return RedirectResponse(f"{ctx.prefix}/?stay", status_code=303)
     try:
+        body = _body(ctx, actor, choice)
+        if fields.get("mode") != "itself":
+            waitlist.join(ctx, actor, Joining.model_validate(body))
+            return RedirectResponse(f"{ctx.prefix}/?stay", status_code=303)
         asked = body | {
             "cap_nano": _money(str(fields.get("cap", ""))),
             "until": _end(str(fields.get("until", ""))),
         }
         plan = await plans.issue(ctx, actor, {"kind": "wait", **asked})
     except GearshiftError as error:
-        if error.field not in ("cap_nano", "until"):
+        if error.field not in ("cap_nano", "until", "name"):
             raise
         return _how(request, actor, choice, problem=voice(request).error(error), status=error.status)
     v, figures = voice(request), plan.figures
@@ -131,7 +131,7 @@ def _how(
         symbol=v.symbol,
         ends=wait_view.ends(ctx, outlook.longest_until, v),
         problem=problem,
-        kept=[*choice.pairs(), ("machine", choice.machine)],
+        kept=[*(pair for pair in choice.pairs() if pair[0] != "name"), ("machine", choice.machine)],
         back=_start(ctx, choice),
     )
 

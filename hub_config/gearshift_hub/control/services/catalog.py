@@ -33,7 +33,7 @@ def listed(ctx: Context, actor: Actor, workspace: str | None) -> list[Listed]:
     with ctx.db.transaction() as session:
         row = _row(session, actor, workspace)
         free = leases.inventory(ctx, session)
-        held = leases.all_leases(session)
+        held = tuple(lease for lease in leases.all_leases(session) if row is None or not _is_kept(lease, row))
         old = next(iter(leases.of_workspace(session, row.id, Purpose.WORKSPACE)), None) if row else None
     return [
         Listed(
@@ -73,6 +73,11 @@ def _fits(ctx: Context, machine: Machine, old: Lease | None, held: tuple[Lease, 
     except Conflict:
         return False
     return True
+
+
+def _is_kept(lease: Lease, row: WorkspaceRow) -> bool:
+    """What the waitlist holds for it is room for it."""
+    return lease.purpose is Purpose.WAITLIST and lease.workspace == row.id
 
 
 def _price(machine: Machine) -> int:

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import type { CatalogMachine, SwitchTime } from '../../api/answers.js';
 import { useFormat, useGearshift, useNow, usePart, useStore } from '../context.js';
-import { Button, Fetched, StateWord } from '../parts.js';
+import { Button, Fetched, Link, StateWord } from '../parts.js';
 import { DialogBody } from '../dialog.js';
 import { useRoving } from '../roving.js';
 
@@ -13,6 +13,8 @@ interface ChooseProps {
   select: (machine: string) => void;
   close: () => void;
   next: () => void;
+  /** Ask for a machine that is sold out: what is said then leads to the waitlist. */
+  wait: (machine: string) => void;
 }
 
 const Times = React.createContext<ReadonlyMap<string, SwitchTime>>(new Map());
@@ -27,6 +29,8 @@ function useTimes(): ReadonlyMap<string, SwitchTime> {
   }, [client]);
   return times;
 }
+
+const Wait = React.createContext<(machine: string) => void>(() => undefined);
 
 export function Choose(props: ChooseProps): React.ReactElement {
   const { store, words } = useGearshift();
@@ -57,7 +61,9 @@ export function Choose(props: ChooseProps): React.ReactElement {
       <Fetched part={catalog} what={words.t('Loading machines…')} retry={() => void store.load('catalog')}>
         {({ machines }) => (
           <Times.Provider value={times}>
-            <Machines machines={machines} {...props} />
+            <Wait.Provider value={props.wait}>
+              <Machines machines={machines} {...props} />
+            </Wait.Provider>
           </Times.Provider>
         )}
       </Fetched>
@@ -195,11 +201,18 @@ function MachineRow(props: { machine: CatalogMachine; on: boolean; select: () =>
 
 function Free({ machine }: { machine: CatalogMachine }): React.ReactElement {
   const { words } = useGearshift();
+  const wait = React.useContext(Wait);
   if (!machine.current && machine.fits === false) {
+    const label = words.t('Wait for {machine}', { machine: words.pick(machine.title) });
     return (
-      <StateWord tone="idle" icon="none">
-        {words.t('Sold out')}
-      </StateWord>
+      <>
+        <StateWord tone="idle" icon="none">
+          {words.t('Sold out')}
+        </StateWord>{' '}
+        <Link className="gs-small" aria-label={label} onClick={() => wait(machine.id)}>
+          {words.t('Wait…')}
+        </Link>
+      </>
     );
   }
   return <>{words.t('{free} of {total} free', { free: machine.free, total: machine.total })}</>;

@@ -40,7 +40,7 @@ export function SwitchDialog({ close, args }: DialogProps & { args: SwitchArgs }
   const machine = useSignal(flow.changed, () => flow.machine);
   switch (stage.at) {
     case 'choose':
-      return <Choose selected={machine} select={flow.select} close={close} next={() => flow.plan(machine)} />;
+      return <Choose selected={machine} select={flow.select} close={close} next={() => flow.plan(machine)} wait={flow.plan} />;
     case 'planning':
       return <Planning stage={stage} close={close} retry={() => flow.plan(machine)} />;
     case 'soldout':

@@ -60,7 +60,7 @@ export function WaitFor({ machine, wait }: { machine: string; wait: WaitChoice }
   }
   return (
     <>
-      <h3 className="gs-h2">{words.t('Or wait for {machine}', { machine })}</h3>
+      <h3 className="gs-h2" style={{ marginTop: 14 }}>{words.t('Or wait for {machine}', { machine })}</h3>
       <div className="gs-card" style={{ padding: 14 }}>
         <div className="gs-row base">
           <Pace outlook={outlook} />
