@@ -107,7 +107,6 @@ class LabServer:
             sys.executable, "-c", _MAIN, "--no-browser", "--allow-root", "--ServerApp.port=0",
             f"--ServerApp.token={TOKEN}", f"--ServerApp.root_dir={self._folders.work}",
             "--ServerApp.base_url=/user/mei/vlm/", "--KernelManager.transport=ipc",
-            f"--SQLiteYStore.db_path={self._folders.state}/documents/updates.db",
             "--YDocExtension.document_cleanup_delay=3",
             "--YDocExtension.ystore_class=gearshift.lab.documents.update_store.UpdateStore",
             f"--BaseFileIdManager.db_path={self._folders.state}/documents/files.db",

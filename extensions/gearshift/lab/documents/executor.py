@@ -25,7 +25,7 @@ class Executor:
 
     def __init__(self, server: Any, folder: Path) -> None:
         self._kernels, self._memory = server.kernel_manager, Memory(folder)
-        self.rooms = Rooms(server, self.is_run)
+        self.rooms = Rooms(server, folder, self.is_run)
         self._queues: dict[str, KernelQueue] = {}
         self._later: tuple[Order, ...] = self._memory.read()
         self._go, self._here = asyncio.Event(), asyncio.Event()
@@ -69,8 +69,9 @@ class Executor:
         return self._queues[kernel]
 
     def _remember(self) -> None:
-        if self._here.is_set():
-            self._memory.write(order for queue in self._queues.values() for order in queue.waiting)
+        """Also what is asked for when the documents are closed already: the next server runs it."""
+        waiting = (order for queue in self._queues.values() for order in queue.waiting)
+        self._memory.write((*self._later, *waiting))
 
     def hold(self) -> None:
         """No further cell is begun: a save of the kernels waits for those that run."""
@@ -113,10 +114,10 @@ class Executor:
 
     def resume(self) -> None:
         """After a restore: what waited on the old server is run, on the kernels that came back."""
-        later, self._later = self._later, ()
-        for order in later:
+        for order in self._later:
             if order.kernel in self._kernels:
                 self._queue(order.kernel).put([order])
+        self._later = ()
         self._remember()
 
     def forget(self) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 from jupyter_client.session import Session
 
 LOOK_S = 0.5
-WELCOME_S = 10.0
+LISTEN_S = 0.02
 ASK_AGAIN_S = 0.3
+ASK_AT_LEAST_S = 10.0
 RESTARTS_WITHIN_S = 5.0
 LAST_WORDS_S = 5.0
 
@@ -52,22 +53,31 @@ class KernelLine:
         """Returns when the kernel's messages to all reach us: what is printed before that would be lost."""
         own = Session(key=self._manager.session.key, signature_scheme=self._manager.session.signature_scheme)
         self._client = self._manager.client(session=own)
-        self._client.start_channels(hb=False, control=False)
+        self._client.start_channels(hb=False)
         self._readers = [
             asyncio.create_task(self._read(self._client.get_iopub_msg, self._on_iopub)),
             asyncio.create_task(self._read(self._client.get_shell_msg, self._on_reply)),
             asyncio.create_task(self._read(self._client.get_stdin_msg, self._asked_for)),
         ]
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._heard_anything(), WELCOME_S)
+        await self._heard_by_all()
 
-    async def _heard_anything(self) -> None:
-        """A kernel greets who begins to listen; one that does not yet is asked until it says something."""
-        while not self._welcome.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._welcome.wait(), ASK_AGAIN_S)
-            if not self._welcome.is_set():
-                self._client.kernel_info()
+    async def _heard_by_all(self) -> None:
+        """By us, and by the server's own look at what the kernel does: a cell whose beginning that misses counts as idle.
+        A kernel greets who begins to listen; one that does not yet is asked until it says something."""
+        pause, now = ASK_AGAIN_S, asyncio.get_running_loop().time
+        ask_at = now() + pause
+        while not self._welcome.is_set() or self._manager.execution_state == "starting":
+            await asyncio.sleep(LISTEN_S)
+            if now() > ask_at:
+                await self._check()
+                self._ask_anything()
+                pause = min(2 * pause, ASK_AT_LEAST_S)
+                ask_at = now() + pause
+
+    def _ask_anything(self) -> None:
+        """Not where cells are sent: sending while an answer waits there takes away the sign that there is one, and the
+        next answer would never be read."""
+        self._client.control_channel.send(self._client.session.msg("kernel_info_request"))
 
     @property
     def is_good(self) -> bool:

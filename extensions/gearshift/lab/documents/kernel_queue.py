@@ -12,7 +12,7 @@ from gearshift.lab.documents import shared_cell
 from gearshift.lab.documents.kernel_line import KernelGoneError, KernelLine
 from gearshift.lab.documents.memory import Order
 from gearshift.lab.documents.plain_data import plain
-from gearshift.lab.documents.rooms import Rooms
+from gearshift.lab.documents.rooms import MovingError, Rooms
 from gearshift.lab.documents.run import CellRun
 from gearshift.lab.documents.widget_states import WidgetStates
 from gearshift.lab.documents.words import DIED, MOVED, RESTARTED
@@ -22,6 +22,8 @@ log = logging.getLogger("gearshift.documents")
 SAVE_EVERY_S = 2.0
 SETTLES_WITHIN_S = 3.0
 LOOK_S = 0.02
+STARTED_WITHIN_S = 30.0
+START_LOOK_S = 0.1
 LATE_RUNS = 50
 """Cells that have ended and may still print: threads go on."""
 DISPLAYS = 1_000
@@ -87,18 +89,56 @@ class KernelQueue:
             await self._here.wait()
             if not self._waiting:
                 break
-            self.running = self._waiting.popleft()
-            self._tell()
+            run = self._waiting[0]
             try:
-                await self._run(self.running)
+                await self._next(run)
+            except MovingError:
+                continue
             except Exception:  # said once; the queue is dropped as after any error
                 log.exception("a cell could not be run")
                 self.drop()
-            document = self.running.order.document
             self.running = None
             self._tell()
-            if not any(order.document == document for order in self.waiting):
-                self._letting_go = self._rooms.let_go(document)
+            if not self.has(run.order.document, ""):
+                self._letting_go = self._rooms.let_go(run.order.document)
+
+    async def _next(self, run: CellRun) -> None:
+        """Between the last look whether it may begin and its code being sent is no pause: a cell that began while its
+        kernel is being saved would be lost with it."""
+        gone = None
+        await self._rooms.open(run.order.document)
+        is_there = await run.arrived()
+        try:
+            line = await self._opened_line()
+        except KernelGoneError as error:
+            gone = error
+        if (
+            not self._go.is_set()
+            or not self._here.is_set()
+            or not self._waiting
+            or self._waiting[0] is not run
+        ):
+            return
+        self._waiting.popleft()
+        self.running = run
+        if not is_there:
+            log.warning("a cell that was to be run is not in its document")
+        elif gone is not None:
+            self._is_gone(run, gone)
+        elif not run.order.code.strip():
+            run.show(shared_cell.ended, None, {})
+        else:
+            self._begin(run, line)
+            await self._run(run, line)
+
+    def _begin(self, run: CellRun, line: KernelLine) -> None:
+        self._forget(run.order)
+        run.outputs.clear(wait=False)
+        run.show(shared_cell.started)
+        run.write()
+        run.request = line.send(run.order.code)
+        self._remember(run)
+        self._tell()
 
     def drop(self) -> None:
         """What waits is not run: as after an error in a notebook."""
@@ -107,39 +147,24 @@ class KernelQueue:
         self._waiting.clear()
         self._tell()
 
-    async def _run(self, run: CellRun) -> None:
-        await self._rooms.open(run.order.document)
-        if not await run.arrived():
-            log.warning("a cell that was to be run is not in its document")
-            return
-        if not run.order.code.strip():
-            run.show(shared_cell.ended, None, {})
-            return
-        self._forget(run.order)
-        run.outputs.clear(wait=False)
-        run.show(shared_cell.started)
-        run.write()
+    async def _run(self, run: CellRun, line: KernelLine) -> None:
         tasks = [asyncio.create_task(run.write_on()), asyncio.create_task(self._save_on(run.order.document))]
         try:
-            await self._run_in_kernel(run)
+            await self._run_in_kernel(run, line)
         finally:
             for task in tasks:
                 task.cancel()
             await self._here.wait()
             await self._save(run.order.document)
 
-    async def _run_in_kernel(self, run: CellRun) -> None:
+    async def _run_in_kernel(self, run: CellRun, line: KernelLine) -> None:
         """What waits is dropped in the same instant as an error is shown: what is sent after that is run."""
+        assert run.request is not None
         try:
-            line = await self._opened_line()
-            run.request = line.send(run.order.code)
-            self._remember(run)
             reply = await line.ended(run.request)
         except KernelGoneError as gone:
-            self._close_line()
             await self._here.wait()
-            self.drop()
-            run.cut(RESTARTED if gone.restarted else DIED)
+            self._is_gone(run, gone)
             return
         run.replied(reply)
         await self._here.wait()
@@ -150,15 +175,28 @@ class KernelQueue:
             self.drop()
         run.end(content.get("execution_count", run.count))
 
+    def _is_gone(self, run: CellRun, gone: KernelGoneError) -> None:
+        self._close_line()
+        self.drop()
+        run.cut(RESTARTED if gone.restarted else DIED)
+
     def _was_interrupted_by_a_move(self, content: dict[str, Any]) -> bool:
         """What waits then is run on the new machine."""
         return not self._go.is_set() and content.get("ename") == "KeyboardInterrupt"
 
     async def _opened_line(self) -> KernelLine:
-        if self._line is None or not self._line.is_good:
+        """A kernel that died a moment ago is being started again."""
+        deadline = asyncio.get_running_loop().time() + STARTED_WITHIN_S
+        while self._line is None or not self._line.is_good:
             self._close_line()
             self._line = KernelLine(self._manager, self._hear, self._asked)
-            await self._line.open()
+            try:
+                await self._line.open()
+            except KernelGoneError:
+                self._close_line()
+                if self._manager.execution_state == "dead" or asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(START_LOOK_S)
         return self._line
 
     def _close_line(self) -> None:

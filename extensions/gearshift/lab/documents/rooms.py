@@ -1,25 +1,22 @@
-"""The shared documents of this server. All that is private of jupyter_server_ydoc is used here and nowhere else.
+"""The shared documents of this server. What is private of jupyter_server_ydoc is used here, in `opening` and in `routes`.
 
-Rooms are opened whole: what the update store knows more than the file goes into the file first, and cells that nobody
-runs any more are marked. jupyter_server_ydoc is imported when it is needed: what it draws at import is one per process.
+While pages are sent away for a move nothing is lost: what came in before is kept by the store in the same instant, what
+comes in after is not taken, and the page brings it when it is back.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pycrdt import Array
-from tornado.web import HTTPError
 
 from gearshift.lab.documents import shared_cell
-from gearshift.lab.documents.store import stored_document
+from gearshift.lab.documents.opening import Opening
 from gearshift.lab.documents.words import STOPPED
 
 log = logging.getLogger("gearshift.documents")
@@ -27,28 +24,32 @@ log = logging.getLogger("gearshift.documents")
 EXTENSION = "jupyter_server_ydoc"
 SERVICE_RESTART = 1012
 """Close code after which a page comes back by itself."""
-SAVE_WITHIN_S = 10.0
-STORED_WITHIN_S = 1.0
-LOCKED_S = 0.02
 KEPT_S = 60.0
 """A document that no page has open any more is let go after this, as jupyter_server_ydoc does."""
 
 
+class MovingError(Exception):
+    """No document is opened while the server moves."""
+
+
 class _Clients(set[Any]):
     """Of a room whose pages were sent away: each takes itself out once more when its socket is closed, and a KeyError
-    there would end the service of all rooms and cut off what is on its way to the store."""
+    there would end the service of all rooms."""
 
     def remove(self, client: Any) -> None:
         self.discard(client)
 
 
 class Rooms:
-    """`is_run(document, cell)` says whether a cell is running or waiting to."""
+    """`is_run(document, cell)` says whether a cell is running or waiting to; `sockets` are the pages that are in, or
+    on their way in."""
 
-    def __init__(self, server: Any, is_run: Callable[[str, str], bool]) -> None:
+    def __init__(self, server: Any, folder: Path, is_run: Callable[[str, str], bool]) -> None:
         self._server, self._is_run = server, is_run
-        self._opening: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._opening = Opening(server, folder)
         self.closed = False
+        self.sockets: set[Any] = set()
 
     @property
     def extension(self) -> Any:
@@ -60,110 +61,59 @@ class Rooms:
         parts = document.split(":", 2)
         if len(parts) != 3 or parts[:2] != ["json", "notebook"]:
             return None
-        path: str | None = self._files.get_path(parts[2])
+        path: str | None = self._server.web_app.settings["file_id_manager"].get_path(parts[2])
         return path
 
     async def open(self, document: str) -> Any:
-        """The room, ready: made where there is none."""
-        async with self._opening[document]:
-            room = self._found(document)
-            if room is not None and room.ready:
-                return room
-            await self._store_first(document)
+        """The room, ready: made where there is none. It stays until a page has left it, or `let_go`."""
+        async with self._locks[document]:
+            async with self.extension._room_locks[document]:
+                room = self._found(document)
+                if room is not None and room.cleaner is not None:
+                    room.cleaner.cancel()
+            if self.closed:
+                raise MovingError(document)
+            if room is None or not room.ready:
+                room = await self._made(document, room)
+            return room
+
+    async def _made(self, document: str, room: Any) -> Any:
+        """Nobody edits a document before it is whole and kept: both follow its first reading without a pause."""
+        extension, file_id = self.extension, document.split(":", 2)[2]
+        with self._opening.reading(document, extension.file_loaders[file_id]) as opened:
             if room is None:
-                await self.extension.get_document(room_id=document, copy=False, create=True)
+                await extension.get_document(room_id=document, copy=False, create=True)
                 room = self._found(document)
             else:
-                async with self.extension._room_locks[document]:
+                async with extension._room_locks[document]:
                     await room.initialize()
-            await self._begin(document, room)
-            self._note_saves(document, room)
-            return room
+            async with room._update_lock:  # what is changed here is no reason to save
+                room.ystore.follow(room.ydoc)
+                is_marked = self._mark_all(document, room)
+                self._opening.done(opened, room, lambda: self._found(document) is room)
+        if opened.file_is_behind or is_marked:
+            await self.save(document)
+        return room
 
     def _found(self, document: str) -> Any:
         return self.extension.ywebsocket_server.rooms.get(document)
 
-    async def _store_first(self, document: str) -> None:
-        """Changes that were stored and not yet saved when the last server ended go into the file, if that is the one
-        they were made to; else the file, changed by somebody else since, holds. A copy beside it, which a save makes
-        first and removes last, and a file that cannot be read: a save was cut off."""
-        kind, content_type, file_id = document.split(":", 2)
-        path = self._files.get_path(file_id)
-        found = await stored_document(self._db_path, content_type, file_id)
-        if path is None or found is None or found.hash is None:
-            return
-        contents = self._server.contents_manager
-        try:
-            now = await _maybe(contents.get(path, content=False, require_hash=True))
-            half = Path(contents._get_os_path(path)).with_name(f".~{path.rsplit('/', 1)[-1]}")
-            is_broken = half.exists() and await self._is_broken(path, kind, content_type)
-            is_ours = now.get("hash") == found.hash or self._was_being_saved(
-                file_id, contents._get_os_path(path)
-            )
-            if not is_ours and not is_broken:
-                return
-            file = None if is_broken else await _maybe(contents.get(path, type=content_type, format=kind))
-            if file is None or file["content"] != found.content:
-                model = {"type": content_type, "format": kind, "content": found.content}
-                await _maybe(contents.save(model, path))
-                if is_broken:
-                    half.unlink(missing_ok=True)
-                log.info("%s: changes that were not saved yet are in the file", path)
-        except Exception as error:  # a file that is gone or locked: the room says so when it is opened
-            log.warning("%s: stored changes could not be saved: %s", path, error)
-
-    def _note_saves(self, document: str, room: Any) -> None:
-        """A mark stands while a save is under way, until the store knows the hash of what was written."""
-        file, mark = room._file, self._mark_of(document.split(":", 2)[2])
-        save = file._save_content
-
-        async def noted(*given: Any) -> Any:
-            mark.touch(mode=0o600)
-            saved = await save(*given)
-            asyncio.get_running_loop().call_later(STORED_WITHIN_S, mark.unlink, True)
-            return saved
-
-        file._save_content = noted
-
-    def _mark_of(self, file_id: str) -> Path:
-        return Path(self._db_path).with_name(f"saving-{file_id}")
-
-    def _was_being_saved(self, file_id: str, file: str) -> bool:
-        """The last server ended within a save: what it had written is older than what it had stored."""
-        mark = self._mark_of(file_id)
-        if not mark.exists():
-            return False
-        after = Path(file).stat().st_mtime - mark.stat().st_mtime
-        mark.unlink()
-        return 0 <= after < SAVE_WITHIN_S
-
-    async def _is_broken(self, path: str, kind: str, content_type: str) -> bool:
-        try:
-            await _maybe(self._server.contents_manager.get(path, type=content_type, format=kind))
-        except HTTPError as error:
-            return bool(error.status_code == 400)
-        return False
-
-    async def _begin(self, document: str, room: Any) -> None:
-        """Cells that ran when the last server ended are not running now; the document knows its file's hash."""
-        path = self._files.get_path(document.split(":", 2)[2])
-        with contextlib.suppress(Exception):  # without it the next start only trusts the file
-            model = await _maybe(self._server.contents_manager.get(path, content=False, require_hash=True))
-            room._document.hash = model["hash"]
+    def _mark_all(self, document: str, room: Any) -> bool:
+        """Cells that ran when the last server ended are not running now; whether there were any."""
         cells = getattr(room._document, "ycells", None)
         if cells is None:
-            return
+            return False
         with room.ydoc.transaction():
-            for place in range(len(cells)):
-                self._mark(document, cells[place])
+            marked = [self._mark(document, cells[place]) for place in range(len(cells))]
+        return any(marked)
 
-    def _mark(self, document: str, cell: Any) -> None:
+    def _mark(self, document: str, cell: Any) -> bool:
         if cell.get("cell_type") != "code" or self._is_run(document, cell["id"]):
-            return
+            return False
         if cell.get("execution_state") == shared_cell.RUNNING:
             shared_cell.cut_short(cell, *STOPPED)
-        else:
-            shared_cell.asked_nothing(cell)
+            return True
+        return shared_cell.asked_nothing(cell)
 
     def cells(self, document: str) -> Array | None:
         """Of a room that is open."""
@@ -182,17 +132,23 @@ class Rooms:
         room = self._found(document)
         if room is None:
             return True
-        deadline = time.monotonic() + SAVE_WITHIN_S
-        while time.monotonic() < deadline:
-            room._document.dirty = True
-            task = room._save_to_disc()
-            if task is None:
-                await asyncio.sleep(LOCKED_S)
-                continue
-            await asyncio.wait({task})
-            if not room._document.dirty:
+        await _cancelled(room._saving_document)
+        try:
+            content = await room._document.aget()
+            model = {"format": room.file_format, "type": room.file_type, "content": content}
+            # On its own: it lets nobody cancel it, and takes the wish to do so for done.
+            saving = asyncio.create_task(room._file.maybe_save_content(model))
+            await asyncio.wait({saving})
+            saved = saving.result()
+        except Exception as error:
+            if type(error).__name__ == "OutOfBandChanges":
+                await room._on_outofband_change()
                 return True
-        return False
+            log.warning("%s was not saved: %s", document, error)
+            return False
+        if room.ystore.is_long:
+            await room.ystore.encode_state_as_update(room.ydoc)
+        return saved is not None
 
     def hold(self, document: str) -> None:
         """Keep a document that no page has open: called again and again while its cells run."""
@@ -207,7 +163,7 @@ class Rooms:
             await asyncio.sleep(KEPT_S)
             room = self._found(document)
             if room is not None and not room.clients and not self._is_run(document, ""):
-                await self._drop(document, room)
+                await self._drop(document)
 
         return asyncio.create_task(later())
 
@@ -215,38 +171,34 @@ class Rooms:
         """Before the server stops: no page comes in, those that are in go, everything is in its file. Pages try again
         until somebody answers them, and bring what was typed meanwhile."""
         self.closed = True
-        rooms = dict(self.extension.ywebsocket_server.rooms)
-        documents = {name: room for name, room in rooms.items() if hasattr(room, "_save_to_disc")}
+        rooms = self.extension.ywebsocket_server.rooms
         for room in rooms.values():
-            leaving, room.clients = list(room.clients), _Clients()
-            for client in leaving:
-                client.close(SERVICE_RESTART, "the server moves")
-        for name, room in documents.items():
-            if room.cleaner is not None:
-                room.cleaner.cancel()
+            room.clients = _Clients()
+        for socket in list(self.sockets):
+            socket.close(SERVICE_RESTART, "the server moves")
+        for lock in list(self._locks.values()):
+            async with lock:  # one that was being opened is open now, and no other will be
+                pass
+        for name in [name for name, room in rooms.items() if hasattr(room, "_save_to_disc")]:
             if not await self.save(name):
                 log.warning("%s was not saved before the stop", name)
-            # Changes that are still on their way to the store would be cut off; pages build on each of them.
-            await room.ystore.encode_state_as_update(room.ydoc)
-            self._mark_of(name.split(":", 2)[2]).unlink(missing_ok=True)
-            await self._drop(name, room)
+            await self._drop(name)
 
-    async def _drop(self, document: str, room: Any) -> None:
-        async with self._opening[document], self.extension._room_locks[document]:
+    async def _drop(self, document: str) -> None:
+        async with self._locks[document], self.extension._room_locks[document]:
+            room = self._found(document)
+            if room is None:
+                return
+            if room.cleaner is not None:
+                room.cleaner.cancel()
             await self.extension.ywebsocket_server.delete_room(room=room)
             loaders, file_id = self.extension.file_loaders, document.split(":", 2)[2]
             if file_id in loaders and loaders[file_id].number_of_subscriptions == 0:
                 await loaders.remove(file_id)
 
-    @property
-    def _files(self) -> Any:
-        return self._server.web_app.settings["file_id_manager"]
 
-    @property
-    def _db_path(self) -> str:
-        found: str = self.extension.config.SQLiteYStore.db_path
-        return found
-
-
-async def _maybe(found: Any) -> Any:
-    return await found if hasattr(found, "__await__") else found
+async def _cancelled(task: asyncio.Task[None] | None) -> None:
+    """A save that waits for silence: what it would save may be older than what is saved now."""
+    if task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait({task})

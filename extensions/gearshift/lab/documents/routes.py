@@ -11,6 +11,7 @@ from tornado.web import HTTPError
 from gearshift.lab.answering import Answering, signed_in
 from gearshift.lab.control_door import ControlDoor
 from gearshift.lab.documents.executor import Executor
+from gearshift.lab.documents.rooms import SERVICE_RESTART, MovingError
 from gearshift.lab.gate import Gate
 from gearshift.model.errors import fail
 
@@ -84,16 +85,26 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
             await ensure_async(super().prepare())
 
         async def open(self, room_id: str) -> None:
+            self._rooms.sockets.add(self)
             if self._room_id.count(":") == 2:  # a file; others are about people
                 try:
-                    await self._rooms.open(self._room_id)
+                    self.room = await self._rooms.open(self._room_id)
+                except MovingError:
+                    pass
                 except Exception as error:  # said to the page by the handler, which tries again
                     self.log.warning("%s was not opened: %r", self._room_id, error)
-            await super().open(room_id)
+            if self._rooms.closed:
+                self.close(SERVICE_RESTART, "the server moves")
+            else:
+                await super().open(room_id)
 
         def on_message(self, message: bytes) -> Any:
             """What comes in while pages are sent away would miss the file; a page brings it again when it is back."""
             return None if self._rooms.closed else super().on_message(message)
+
+        def on_close(self) -> None:
+            self._rooms.sockets.discard(self)
+            super().on_close()
 
     return (r"api/collaboration/room/(.*)", Room, {"executor": executor})
 

@@ -20,7 +20,7 @@ log = logging.getLogger("gearshift.documents")
 
 TOGETHER_S = 0.05
 """What a kernel says within this becomes one change of the document."""
-ARRIVES_WITHIN_S = 10.0
+ARRIVES_WITHIN_S = 30.0
 LOOK_S = 0.02
 
 Message = dict[str, Any]

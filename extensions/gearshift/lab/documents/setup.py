@@ -25,9 +25,11 @@ class Documents:
             return
         from gearshift.lab.documents import session_id  # noqa: PLC0415 - the next three need pycrdt
         from gearshift.lab.documents.executor import Executor  # noqa: PLC0415
+        from gearshift.lab.documents.update_store import UpdateStore  # noqa: PLC0415
 
         folder = environment.state_dir / FOLDER
         folder.mkdir(mode=0o700, exist_ok=True)
+        UpdateStore.folder = folder
         session_id.use(folder)
         self.executor = Executor(server, folder)
 

@@ -54,9 +54,12 @@ def ask(cell: Map, question: dict[str, Any]) -> None:
     cell["metadata"][QUESTION] = plain(question)
 
 
-def asked_nothing(cell: Map) -> None:
-    if QUESTION in cell["metadata"]:
+def asked_nothing(cell: Map) -> bool:
+    """Whether there was a question that is gone now."""
+    asked = QUESTION in cell["metadata"]
+    if asked:
         del cell["metadata"][QUESTION]
+    return asked
 
 
 def cut_short(cell: Map, name: str, why: str) -> None:
