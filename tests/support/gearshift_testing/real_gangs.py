@@ -11,7 +11,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,12 @@ def loopback(node: int) -> NodePlace:
 
 @pytest.fixture
 def gang() -> Iterator[Callable[..., Gang]]:
+    with gangs() as make:
+        yield make
+
+
+@contextmanager
+def gangs() -> Iterator[Callable[..., Gang]]:
     """`gang(code, nodes=2, procs=1, …)`: a job that is ready to be started."""
     folder = Path(tempfile.mkdtemp(prefix="gearshift-test-gang-", dir="/var/tmp"))
     made: list[Gang] = []
