@@ -251,6 +251,25 @@ def test_a_full_disk_is_one_sentence_with_what_is_needed(bare: Bare) -> None:
     assert "cannot be written (Read-only file system). Set GEARSHIFT_HOME" in read_only.stderr
 
 
+def test_torch_comes_from_another_index_where_one_is_named_and_nothing_else_does(
+    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    python = tmp_path / "env/python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n')
+    python.chmod(0o755)
+    usual = bootstrap.pins()
+    monkeypatch.setenv("GEARSHIFT_TORCH_INDEX", "https://index.example/rocm")
+    assert bootstrap.pins() != usual, "another build is another environment"
+    bootstrap.install_packages(tmp_path, python, ["train"])
+    tools, torch, rest = asked.read_text().splitlines()
+    assert "--index-url https://index.example/rocm torch==" in torch
+    assert "deepspeed" not in torch
+    assert "index.example" not in tools + rest
+    assert "deepspeed==" in rest
+
+
 def test_a_missing_compiler_is_named_where_a_package_could_not_be_built(
     bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

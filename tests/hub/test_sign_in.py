@@ -25,6 +25,19 @@ def test_the_first_sign_in_turns_a_code_into_a_password_and_lands_on_our_page(ru
     assert signin.sign_in(running.url, name, PASSWORD)
 
 
+def test_nobody_makes_an_account_by_themselves(running: Running) -> None:
+    with browser(running) as page:
+        form = page.get("hub/login").text
+        assert "signup" not in form
+        assert page.get("hub/signup").status_code == 404
+        sent = {"username": "nobody-knows-me", "password": PASSWORD, "_xsrf": page.cookies["_xsrf"]}
+        assert page.post("hub/login", data=sent).status_code in (401, 403)
+        made = {**sent, "code": "AAAA-BBBB-CCCC-DDDD", "repeat": PASSWORD}
+        assert page.post("hub/activate", data=made).status_code in (401, 403, 422)
+    known = {row["name"] for row in running.internal("GET", "accounts")}
+    assert "nobody-knows-me" not in known
+
+
 def test_a_code_works_once(running: Running) -> None:
     name, code = running.invite("once")
     signin.activate(running.url, name, code, PASSWORD)

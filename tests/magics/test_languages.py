@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gearshift.language import language
-from gearshift.magics import MagicError
+from gearshift.magics import MagicError, phrases
 from gearshift.magics.phrases import PHRASES
 
 CAPS = "--max-price 5 --max-cost 2.50"
@@ -63,6 +63,13 @@ def test_each_phrase_is_there_in_both_languages_with_the_same_facts() -> None:
         assert fields[0] == fields[1], key
         assert HAN.search(chinese) or key in SAME, key
         assert not HAN.search(english), key
+
+
+def test_no_text_of_a_line_stands_beside_the_phrases() -> None:
+    folder = Path(phrases.__file__).parent
+    beside = re.compile(r'help="|ArgumentTypeError\(f?"|MagicError\([^)]*, f?"|print\(f?"')
+    found = [path.name for path in folder.glob("*.py") if beside.search(path.read_text())]
+    assert found == []
 
 
 @pytest.mark.parametrize(

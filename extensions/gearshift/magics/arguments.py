@@ -59,7 +59,7 @@ def retry(text: str) -> tuple[str, int]:
     """`interruption=3` as the field of the spec that holds this budget."""
     word, equals, number = text.partition("=")
     if word not in BUDGETS or not equals or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no WORD=N; words: {', '.join(BUDGETS)}")
+        raise argparse.ArgumentTypeError(say("no retry", text=text, words=", ".join(BUDGETS)))
     return BUDGETS[word], int(number)
 
 
@@ -69,14 +69,14 @@ def budgets(asked: argparse.Namespace) -> dict[str, int]:
 
 
 def add_retries(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--max-restarts", type=int, default=0, help="the same as --retry error=N")
+    parser.add_argument("--max-restarts", type=int, default=0, help=say("help.max_restarts"))
     parser.add_argument(
         "--retry",
         nargs="+",
         type=retry,
         default=[],
         metavar="WORD=N",
-        help="try again N times after error, interruption or no-capacity",
+        help=say("help.retry"),
     )
 
 

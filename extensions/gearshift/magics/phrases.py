@@ -131,6 +131,10 @@ PHRASES = MappingProxyType(
             "{text!r} 不是时长，例如 90、30min 或 2h",
         ),
         "no pair": ("{text!r} is no NAME=VALUE", "{text!r} 不是 NAME=VALUE"),
+        "no retry": (
+            "{text!r} is no WORD=N; words: {words}",
+            "{text!r} 不是 WORD=N；可用的词：{words}",
+        ),
         "bad line": ("{problem} in {line!r}", "{line!r} 中：{problem}"),
         "usage": ("see the usage", "请看用法"),
         # help
@@ -161,6 +165,11 @@ PHRASES = MappingProxyType(
         "help.send": ("values over 1 MiB that go along", "一并发送的、超过 1 MiB 的值"),
         "help.expect": ("how long it will run; those in line are told", "预计运行时长；会告知排队的人"),
         "help.priority": ("-10 to 10; above 0 only where the site allows it", "-10 到 10；高于 0 需站点允许"),
+        "help.max_restarts": ("the same as --retry error=N", "同 --retry error=N"),
+        "help.retry": (
+            "try again N times after error, interruption or no-capacity",
+            "在 error、interruption 或 no-capacity 之后重试 N 次",
+        ),
         "help.grace": ("from TERM to KILL", "从 TERM 到 KILL"),
         "help.out": ("the variable that holds the job", "保存任务的变量"),
         "help.attach": (
