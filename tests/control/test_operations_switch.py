@@ -277,3 +277,19 @@ def _intervals(control: Control) -> list[Interval]:
 def _held(control: Control) -> list[tuple[str, tuple[str, ...]]]:
     with control.db.transaction() as session:
         return [(lease.machine, lease.device_ids) for lease in leases.of_workspace(session, "alice/work")]
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("freeze", "snapshot", "durable"), [(True, False, False), (True, True, True), (False, False, True)]
+)
+async def test_nobody_waits_for_the_disk_where_the_old_machine_is_only_frozen(
+    database_url: str, freeze: bool, snapshot: bool, durable: bool
+) -> None:
+    """Its memory is there until the new one has passed its check; what is kept, or has no other copy, is waited for."""
+    control = Control(database_url, able=Able(freeze=freeze))
+    alice = await control.add_person("alice")
+    await alice.start()
+    operation = await alice.switch("sim-1", snapshot=snapshot)
+    assert control.servers.durable[operation["id"]] is durable
+    await control.close()

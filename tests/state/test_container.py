@@ -20,20 +20,22 @@ some_blocks = st.lists(st.binary(max_size=3 * PAGE), max_size=6)
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def write(path: Path, blocks: list[bytes], secret: bytes = KEY) -> list[tuple[int, int]]:
+def write(
+    path: Path, blocks: list[bytes], secret: bytes = KEY, durable: bool = True
+) -> list[tuple[int, int]]:
     with Writer(path, secret) as writer:
         spans = [writer.put(memoryview(block)) for block in blocks]
-        writer.finish({"spans": spans})
+        writer.finish({"spans": spans}, durable=durable)
     return spans
 
 
 @quick
-@given(some_blocks)
+@given(some_blocks, st.booleans())
 def test_what_was_put_in_comes_out_and_large_blocks_begin_on_a_page(
-    tmp_path: Path, blocks: list[bytes]
+    tmp_path: Path, blocks: list[bytes], durable: bool
 ) -> None:
     path = tmp_path / f"{uuid.uuid4()}.gsk"
-    spans = write(path, blocks)
+    spans = write(path, blocks, durable=durable)
     reader = Reader(path, KEY)
     assert [bytes(reader.view(tuple(span))) for span in reader.index["spans"]] == blocks
     assert all(start % PAGE == 0 for start, length in spans if length >= PAGE)

@@ -55,6 +55,7 @@ def test_losses_are_the_same_bit_for_bit_after_two_switches(tmp_path: Path) -> N
         for cell in ("epoch()", BEGIN, "some(3)", "some(5)", "epoch()"):
             one.run(cell)
         assert all(v["verdict"] == "copy" for v in load(two, first)["variables"])
+        assert not two.value("'torch._inductor' in __import__('sys').modules"), "a load imports no compiler"
         for cell in ("epoch()", BEGIN, "some(3)"):
             two.run(cell)
         save(two, second)

@@ -69,9 +69,10 @@ def folder_of(state_dir: Path, operation: str) -> Path:
     return state_dir / operation
 
 
-def write(folder: Path, manifest: Manifest, key: bytes) -> None:
+def write(folder: Path, manifest: Manifest, key: bytes, *, durable: bool = True) -> None:
     body = json.dumps({"format": FORMAT, **asdict(manifest)}, sort_keys=True)
-    write_json(folder / "manifest.json", {"body": body, "signature": _sign(key, body)})
+    signed = {"body": body, "signature": _sign(key, body)}
+    write_json(folder / "manifest.json", signed, durable=durable)
 
 
 def read(folder: Path, key: bytes) -> Manifest:
@@ -104,14 +105,15 @@ def parse(raw: bytes, key: bytes, state: str) -> Manifest:
     return Manifest(found["operation"], kernels, sessions, found["owner"], found["workspace"])
 
 
-def write_json(path: Path, body: dict[str, Any]) -> None:
+def write_json(path: Path, body: dict[str, Any], *, durable: bool = True) -> None:
     """Whole or not at all, for its owner only."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     fd = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         json.dump(body, file)
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     aside.rename(path)
 
 

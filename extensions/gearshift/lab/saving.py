@@ -34,7 +34,8 @@ SAVE_S = 600.0
 
 @dataclass(frozen=True)
 class SaveRequest:
-    """`leave_out` stays behind; the cells of `rerun` run again at the restore. `partly`: one that fails stops no other."""
+    """`leave_out` stays behind; the cells of `rerun` run again at the restore. `partly`: one that fails stops no other.
+    `durable`: it outlives a power cut, which what is only frozen meanwhile does not."""
 
     operation: str
     busy: Busy
@@ -42,6 +43,7 @@ class SaveRequest:
     seconds: float
     partly: bool = False
     rerun: Names = ()
+    durable: bool = True
 
 
 def of_kernel(names: Names, kernel_id: str) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ class Saver:
             "bytes": sum(r.get("bytes") or 0 for r in reports),
             "kernels": reports,
         }
-        manifest.write_json(folder / "save.json", report)
+        manifest.write_json(folder / "save.json", report, durable=request.durable)
         return report
 
     def _make_room(self, folder: Path) -> None:
@@ -145,7 +147,7 @@ class Saver:
         listed = Manifest(
             request.operation, kernels, tuple(sessions), environment.owner, environment.workspace
         )
-        manifest.write(folder, listed, environment.state_key)
+        manifest.write(folder, listed, environment.state_key, durable=request.durable)
 
     async def _sessions(self) -> list[SavedSession]:
         rows = await self._server.session_manager.list_sessions()
@@ -215,6 +217,7 @@ class Saver:
                 "path": str(folder / file),
                 "key_folder": str(self._environment.state_dir),
                 "leave_out": list(of_kernel(request.leave_out, kernel_id)),
+                "durable": request.durable,
             }
             async with self._turn(kernel_id, manager, left_until(end)):
                 found["waited_seconds"] = await _settle(manager, request.busy, end)

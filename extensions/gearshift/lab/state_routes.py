@@ -35,7 +35,7 @@ ANSWERED_WITHIN_S = 2.0
 
 
 class SaveHandler(ControlDoor):
-    """POST {operation, busy, leave_out, rerun, partly, leaving, seconds}. Whoever asked and went away is not waited for."""
+    """POST {operation, busy, leave_out, rerun, partly, durable, leaving, seconds}. Whoever asked and went away is not waited for."""
 
     _saving: asyncio.Task[dict[str, Any]] | None = None
 
@@ -128,6 +128,7 @@ def save_request(body: dict[str, Any]) -> SaveRequest:
         _seconds(body, SAVE_S),
         _flag(body, "partly"),
         _names(body, "rerun"),
+        _flag(body, "durable", default=True),
     )
 
 
@@ -152,8 +153,8 @@ def _operation(body: dict[str, Any], field: str = "operation") -> str:
     return operation
 
 
-def _flag(body: dict[str, Any], field: str) -> bool:
-    flag = body.get(field, False)
+def _flag(body: dict[str, Any], field: str, *, default: bool = False) -> bool:
+    flag = body.get(field, default)
     if not isinstance(flag, bool):
         raise fail("bad_request", field=field, value=flag, allowed=["true", "false"])
     return flag

@@ -28,6 +28,7 @@ MAGIC = b"GEARSHIFT STATE\n"
 HEADER = 4096
 CHUNK = 4 << 20
 PAGE = 4096
+PIECE = 1 << 20
 _PLACE = struct.Struct("<QQ")
 _SIGNATURE_AT = len(MAGIC) + _PLACE.size
 _SHORTEST_KEY = 16
@@ -96,8 +97,9 @@ class Writer:
             if self._filled == CHUNK:
                 self._flush()
 
-    def finish(self, index: Mapping[str, Any]) -> int:
-        """Signs, makes durable, gives the file its name. Returns its size."""
+    def finish(self, index: Mapping[str, Any], *, durable: bool = True) -> int:
+        """Signs, gives the file its name; `durable`: on the disk before that, so that it outlives a power cut. Returns
+        its size."""
         self._pad(64)
         self._flush()
         with _told():
@@ -106,9 +108,11 @@ class Writer:
             _write_all(self._fd, memoryview(raw))
             head = MAGIC + _PLACE.pack(self.at, len(raw))
             os.pwrite(self._fd, head + _sign(self._key, head, raw), 0)
-            os.fsync(self._fd)
+            if durable:
+                os.fsync(self._fd)
             os.rename(self._aside, self._path)
-            _sync_folder(self._path.parent)
+            if durable:
+                _sync_folder(self._path.parent)
         return self.at + len(raw)
 
     def _pad(self, multiple: int) -> None:
@@ -146,9 +150,9 @@ class Reader:
             if size < HEADER:
                 raise Refused("the file is cut short")
             self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
-        self._view = memoryview(self._map)
-        self.index = self._verified_index(key)
-        self._verify_chunks()
+            self._view = memoryview(self._map)
+            self.index = self._verified_index(key)
+            self._verify_chunks(fd)
 
     def view(self, span: Span) -> memoryview:
         """The bytes themselves; pages are read when they are touched."""
@@ -170,10 +174,11 @@ class Reader:
         index: dict[str, Any] = json.loads(raw)
         return index
 
-    def _verify_chunks(self) -> None:
+    def _verify_chunks(self, fd: int) -> None:
+        """Read, not looked at through the map: a page of a map that is touched costs more than to hash it."""
         spans = [(at, min(CHUNK, self._end - at)) for at in range(HEADER, self._end, CHUNK)]
         with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
-            found = list(pool.map(lambda span: _digest(self.view(span)), spans))
+            found = list(pool.map(lambda span: _digest_of(fd, *span), spans))
         if found != self.index["chunks"]:
             raise Refused("a checksum is wrong: the file was changed or damaged")
 
@@ -222,6 +227,16 @@ def _write_all(fd: int, data: memoryview) -> None:
 
 def _digest(data: memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _digest_of(fd: int, at: int, length: int) -> str:
+    """Of a stretch of the file; what is cut short has another."""
+    digest, piece = hashlib.sha256(), memoryview(bytearray(PIECE))
+    end = at + length
+    while at < end and (got := os.preadv(fd, [piece[: end - at]], at)):
+        digest.update(piece[:got])
+        at += got
+    return digest.hexdigest()
 
 
 def _sign(key: bytes, head: bytes, index: bytes) -> bytes:

@@ -59,7 +59,8 @@ def _plan(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
 def _save(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:
     path = Path(asked["path"])
     secret = signing_key(os.environ, Path(asked["key_folder"]))
-    return save(ns, path, secret, asked.get("leave_out", ())).to_json()
+    durable = bool(asked.get("durable", True))
+    return save(ns, path, secret, asked.get("leave_out", ()), durable=durable).to_json()
 
 
 def _load(asked: dict[str, Any], ns: dict[str, Any]) -> dict[str, Any]:

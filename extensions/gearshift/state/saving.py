@@ -44,8 +44,10 @@ def save(
     leave_out: Collection[str] = (),
     *,
     object_seconds: float = OBJECT_S,
+    durable: bool = True,
 ) -> Report:
-    """Writes all that can travel to `path`, signed with `key`; names the rest. The namespace is not changed.
+    """Writes all that can travel to `path`, signed with `key`; names the rest. The namespace is not changed. `durable`:
+    it outlives a power cut when this returns.
 
     Raises `DiskFull` or another `StateError`, and then leaves nothing behind."""
     started = time.perf_counter()
@@ -69,7 +71,7 @@ def save(
             "nodes": nodes,
             "variables": [v.to_json() for v in variables],
         }
-        size = writer.finish(index)
+        size = writer.finish(index, durable=durable)
     return Report(variables, size, time.perf_counter() - started, path=str(path))
 
 

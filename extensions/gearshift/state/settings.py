@@ -119,6 +119,12 @@ def _set_random(module: Any, value: Any) -> None:
     module.setstate((version, tuple(state), gauss))
 
 
+def _set_deterministic(torch: Any, wanted: bool) -> None:
+    """To be told that it stays as it is, torch imports its whole compiler: a second of computing."""
+    if torch.are_deterministic_algorithms_enabled() != wanted:
+        torch.use_deterministic_algorithms(wanted)
+
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("random", "random", lambda m: list(m.getstate()), _set_random),
     Setting("numpy.random", "numpy", _numpy_state, _set_numpy_state),
@@ -135,7 +141,7 @@ SETTINGS: tuple[Setting, ...] = (
         "torch.deterministic",
         "torch",
         lambda m: m.are_deterministic_algorithms_enabled(),
-        lambda m, v: m.use_deterministic_algorithms(v),
+        _set_deterministic,
     ),
     Setting(
         "torch.dtype",

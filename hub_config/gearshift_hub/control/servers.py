@@ -36,11 +36,13 @@ class WorkspaceServers(Protocol):
         rerun: Names = (),
         partly: bool = False,
         leaving: bool = False,
+        durable: bool = True,
         seconds: float | None = None,
     ) -> dict[str, Any]:
         """`seconds` is what kernels may take: a late one is left behind where `busy` allows that, else refused by name.
         With `partly` a kernel that cannot be saved is told in the report and fails nothing. With `leaving` the server
-        is stopped next: its documents are saved and closed until it is, or is told to `stay`."""
+        is stopped next: its documents are saved and closed until it is, or is told to `stay`. What is not `durable` may
+        be lost in a power cut."""
 
     async def stay(self, owner: str, name: str, port: int) -> None: ...
 

@@ -26,6 +26,8 @@ class FakeServers:
         self.saved: dict[str, dict[str, object]] = {}
         self.reruns: dict[str, Names] = {}
         """What was agreed to run again, by operation."""
+        self.durable: dict[str, bool] = {}
+        """Whether a save was to outlive a power cut, by operation."""
         self.bytes_per_second: float | None = None
         self.memory: dict[str, int | None] = {"ram_bytes": 10**9, "device_bytes": 0}
         self.executions = 1
@@ -68,12 +70,13 @@ class FakeServers:
         rerun: Names = (),
         partly: bool = False,
         leaving: bool = False,
+        durable: bool = True,
         seconds: float | None = None,
     ) -> dict[str, Any]:
         await self.faults.pass_by("save")
         out = leave_out.get("k1", ()) if isinstance(leave_out, Mapping) else leave_out
         kept = {key: value for key, value in self._tree(port).variables.items() if key not in out}
-        self.saved[operation], self.reruns[operation] = kept, rerun
+        self.saved[operation], self.reruns[operation], self.durable[operation] = kept, rerun, durable
         variables = [_told(key, value) for key, value in kept.items()]
         kernel = {"kernel_id": "k1", "path": "a.ipynb", "name": "python3", "variables": variables}
         size = sum(one["bytes"] for one in variables)

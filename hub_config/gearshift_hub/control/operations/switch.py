@@ -93,7 +93,8 @@ class _Switch:
         exchange.give_up(self._ctx, run)
 
     async def save(self, run: Run) -> dict[str, Any]:
-        """Kernels' variables, while everything still runs; if that fails, nothing was stopped."""
+        """Kernels' variables, while everything still runs; if that fails, nothing was stopped. Where the old machine is
+        only frozen, nobody waits for the disk: a power cut takes what is in memory, as at any other time."""
         port = run.data["old"]["server"]["port"]
         if port is None:
             raise fail("save_failed", cause="the server is gone")
@@ -108,6 +109,7 @@ class _Switch:
                 leave_out=params.get("leave_out", []),
                 rerun=params.get("rerun", {}),
                 leaving=True,
+                durable=not params.get("freeze") or bool(params.get("snapshot")),
                 seconds=kernels_s(state_s(self._ctx, run)),
             )
         except ServerGoneError as error:
