@@ -35,7 +35,7 @@ ANSWERED_WITHIN_S = 2.0
 
 
 class SaveHandler(ControlDoor):
-    """POST {operation, busy, leave_out, rerun, partly, durable, leaving, seconds}. Whoever asked and went away is not waited for."""
+    """POST {operation, busy, leave_out, rerun, partly, durable, leaving, seconds}. Whoever went away is not waited for."""
 
     _saving: asyncio.Task[dict[str, Any]] | None = None
 
