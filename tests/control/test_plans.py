@@ -64,6 +64,15 @@ async def test_a_workspaces_own_token_needs_a_press(control: Control, alice: Per
 
 
 @ON_SQLITE
+async def test_a_stop_says_for_how_long_this_deployment_keeps_the_kernels(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    plan = await alice.plan("stop", workspace="alice/work")
+    assert plan["figures"]["keep_days"] == control.deployment.state.keep_days > 0
+
+
+@ON_SQLITE
 async def test_a_person_does_not_press_from_a_terminal(control: Control, alice: Person) -> None:
     plan = await alice.plan("start", name="work", spec=SPEC)
     answer = await alice.post(f"/plans/{plan['id']}/confirm", {"press": True}, **{"X-Gearshift-Press": "1"})

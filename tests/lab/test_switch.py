@@ -184,6 +184,7 @@ def test_c25_metrics_say_in_words_that_there_is_no_gpu_and_still_show_the_rest(l
     assert said["cpus"] > 0
     assert said["cpu_percent"] is not None
     assert said["memory_limit_bytes"] is None, "unknown here, and said to be so"
+    assert said["memory_warn_share"] == 0.85
     assert "Traceback" not in lab.log()
 
 

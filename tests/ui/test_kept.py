@@ -35,6 +35,7 @@ def test_a_snapshot_comes_back_and_a_start_offers_the_workspace_as_it_was(
     expect(lab.dialog).to_contain_text("What was kept is back in your kernels.", timeout=SLOW_MS)
     lab.button("Done", lab.dialog).click()
     assert lab.run("epoch") == "1"
+    lab.run("conn = __import__('sqlite3').connect(':memory:')")
     lab.page.close()
 
     driver.stop("bench")
@@ -46,6 +47,12 @@ def test_a_snapshot_comes_back_and_a_start_offers_the_workspace_as_it_was(
     page.wait_for_url(re.compile("/lab"), timeout=SLOW_MS)
     again = Lab(page)
     again.ready()
+    toast = again.page.locator(".Toastify__toast", has_text="1 variable did not come back with this start.")
+    again.button("Report", toast).click(timeout=SLOW_MS)
+    expect(again.dialog.get_by_role("heading", name="Start report")).to_be_visible()
+    expect(again.dialog.get_by_role("row", name=re.compile("^Not moved"))).to_contain_text("conn")
+    again.button("Done", again.dialog).click()
+    again.button("Done", again.dialog).click()
     again.button("History", again.panel).click()
     expect(again.dialog).to_contain_text("Started as it was", timeout=SLOW_MS)
     row = again.dialog.get_by_role("row").filter(has_text="Started as it was")

@@ -125,9 +125,10 @@ class Drive:
             line.what = next((text for text in reversed(log) if text.startswith("ZeRO-2")), "no last line")
 
     def _stop(self) -> None:
+        days = self.client.plan("stop", workspace=self.workspace)["figures"]["keep_days"]
         with self.table.step("stop") as line:
             self._do("stop", workspace=self.workspace)
-            line.what = "kernel state kept 7 days, disk stays"
+            line.what = f"kernel state kept {days:g} days, disk stays"
 
     def _bill(self) -> None:
         with self.table.step("bill") as line:

@@ -36,6 +36,7 @@ class Sampler:
             "cpus": cpus,
             "memory_bytes": self._group.memory_bytes() if self._group else _resident(tree),
             "memory_limit_bytes": self._memory_limit(),
+            "memory_warn_share": self._environment.memory_warn_share,
             "gpus": gpus,
             "reason": reason.en if reason else None,
             "reason_zh": reason.zh if reason else None,

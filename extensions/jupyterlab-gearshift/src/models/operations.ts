@@ -1,5 +1,6 @@
 /** What is read out of an operation's journal: where it goes, where it came from, what it moved. */
 
+import type { ErrorBody } from '../api/errors.js';
 import type { Operation, Step } from '../api/records.js';
 import { verdictOf } from './variables.js';
 
@@ -100,6 +101,17 @@ export interface KernelReport {
   bytes: number;
   notes: { text: string; text_zh: string }[];
   error: { code: string; text: string } | null;
+}
+
+interface Restored {
+  ok?: boolean;
+  state?: string;
+  error?: ErrorBody;
+}
+
+/** What a start says of the state it brought back; null where there was none to bring back. */
+export function restoredBy(op: Operation): Restored | null {
+  return op.kind === 'start' ? ((op.result?.['restored'] as Restored | undefined) ?? null) : null;
 }
 
 /** The reports of all kernels of a switch, as restored, else as saved; tolerant of what is not there. */

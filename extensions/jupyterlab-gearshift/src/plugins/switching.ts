@@ -11,6 +11,7 @@ import { History } from '../components/switch/History.js';
 import { SwitchDialog, type SwitchArgs } from '../components/switch/SwitchDialog.js';
 import { swapIcon } from '../icons.js';
 import { SwitchNotice } from '../models/notice.js';
+import { StartNotice } from '../models/startnotice.js';
 import { Commands, IGearshift } from '../tokens.js';
 
 const WIDE = 940;
@@ -33,7 +34,8 @@ export const switchingPlugin: JupyterFrontEndPlugin<void> = {
     addDropToCpu(gearshift);
     addStop(gearshift);
     addHistory(gearshift);
-    app.shell.disposed.connect(() => notice.dispose());
+    const startNotice = new StartNotice(gearshift, Notification, localStorage);
+    app.shell.disposed.connect(() => [notice, startNotice].forEach(one => one.dispose()));
   }
 };
 
@@ -116,10 +118,10 @@ function addHistory(gearshift: IGearshift): void {
   commands.addCommand(Commands.history, {
     label: words.t('Show Switch History'),
     caption: words.t('The reports of earlier switches'),
-    describedBy: { args: { type: 'object', properties: {} } },
-    execute: () =>
+    describedBy: { args: { type: 'object', properties: { operation: { type: 'string' } } } },
+    execute: args =>
       showGearshiftDialog(gearshift, { title: words.t('History'), width: MIDDLE }, ({ close }) =>
-        React.createElement(History, { close })
+        React.createElement(History, { close, operation: args['operation'] as string | undefined })
       )
   });
 }

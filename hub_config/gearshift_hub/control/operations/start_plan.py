@@ -127,6 +127,7 @@ async def propose_stop(ctx: Context, actor: Actor, body: Mapping[str, Any]) -> d
         "price_per_hour_nano": 0,
         "max_cost_nano": 0,
         "kernels": await _kernels(ctx, owner, name, port),
+        "keep_days": ctx.deployment.state.keep_days,
     }
 
 
