@@ -46,7 +46,7 @@ export class JobFeed {
       if (states !== this._states) {
         return await this.load(); // a newer state was told while the answer was on its way
       }
-      this._set({ job: arrived(job, Date.now()), rank: this._rank ?? job.first_failure?.rank ?? 0 });
+      this._set({ job: arrived(job, Date.now()), ...this._lookAt(this._rank ?? job.first_failure?.rank ?? 0) });
     } catch (reason) {
       this._set({ job: refused(this._view.job, asApiError(reason)) });
       return;
@@ -57,8 +57,7 @@ export class JobFeed {
   /** Look at another rank's log. */
   async choose(rank: number): Promise<void> {
     this._rank = rank;
-    this._offset = -KEPT_LOG;
-    this._set({ rank, log: '' });
+    this._set(this._lookAt(rank));
     await this._loadLog();
   }
 
@@ -103,6 +102,15 @@ export class JobFeed {
     }
     this._logSoon ??= setTimeout(() => void this._loadLog(), LOG_MS);
     this._pointsSoon ??= setTimeout(() => void this._loadPoints(), POINTS_MS);
+  }
+
+  /** Another rank's log is read from its own end. */
+  private _lookAt(rank: number): Partial<JobView> {
+    if (rank === this._view.rank) {
+      return {};
+    }
+    this._offset = -KEPT_LOG;
+    return { rank, log: '' };
   }
 
   private _whole(): void {

@@ -77,3 +77,33 @@ test('ten thousand steps on 64 ranks are at most four updates a second and 600 p
     mock.timers.reset();
   }
 });
+
+test('a job that failed shows the log of the rank that failed first, and no other rank’s', async () => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  try {
+    const logs = ['ours '.repeat(9), 'Traceback of rank 1'];
+    const states = { now: job(1) };
+    const client = {
+      job: () => Promise.resolve(states.now),
+      jobMetrics: () => Promise.resolve([]),
+      jobLog: (_id: string, rank: number, offset: number) => {
+        const whole = logs[rank] ?? '';
+        const from = offset < 0 ? Math.max(0, whole.length + offset) : offset;
+        return Promise.resolve({ rank, offset: whole.length, text: whole.slice(from) });
+      }
+    } as unknown as Client;
+    const feed = new JobFeed(client, 'job-1');
+    await feed.load();
+    assert.equal(feed.view.log, logs[0]);
+    states.now = { ...job(1, 'failed'), ended_at: 'now', first_failure: { rank: 1 } } as unknown as Job;
+    feed.apply({ id: 1, kind: 'job.state', data: { job: states.now } } as never);
+    mock.timers.tick(2500);
+    await settled();
+    assert.deepEqual([feed.view.rank, feed.view.log], [1, logs[1]]);
+    await feed.choose(0);
+    assert.equal(feed.view.log, logs[0]);
+    feed.dispose();
+  } finally {
+    mock.timers.reset();
+  }
+});
