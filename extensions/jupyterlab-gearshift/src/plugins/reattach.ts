@@ -1,11 +1,14 @@
-/** During a switch: cells wait. After it: sessions and kernels are taken up again and everything is read anew. */
+/** During a switch: cells and the sockets of kernels wait. After it: sessions and kernels are taken up again and everything is
+ * read anew. */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
 import type { Operation } from '../api/records.js';
+import { Gate } from '../models/gate.js';
 import { answers, reattach, type Attached } from '../models/reattach.js';
+import { patient } from '../models/socket.js';
 import { IGearshift } from '../tokens.js';
 
 export const reattachPlugin: JupyterFrontEndPlugin<void> = {
@@ -21,30 +24,38 @@ export const reattachPlugin: JupyterFrontEndPlugin<void> = {
       consoles?.forEach(({ sessionContext }) => found.push({ path: sessionContext.path, sessionContext }));
       return found;
     };
+    const lines = new Gate();
+    const network = app.serviceManager.serverSettings as { WebSocket: typeof WebSocket };
+    network.WebSocket = patient(network.WebSocket, () => lines.passed());
     let held: Operation | null = null;
     gearshift.store.changed.connect(() => {
       const running = gearshift.store.running;
       if (running?.kind === 'switch') {
         held = running;
         gearshift.gate.close();
+        lines.close();
         return;
       }
       const ended = held && gearshift.store.state.operations.value?.find(op => op.id === held?.id);
       if (ended) {
         held = null;
-        void comeBack(app, gearshift, panels()).finally(() => gearshift.gate.open());
+        void comeBack(app, gearshift, lines, panels());
       }
     });
   }
 };
 
-async function comeBack(app: JupyterFrontEnd, gearshift: IGearshift, panels: Attached[]): Promise<void> {
-  const { client, feeds, meters, store } = gearshift;
+async function comeBack(app: JupyterFrontEnd, gearshift: IGearshift, lines: Gate, panels: Attached[]): Promise<void> {
+  const { client, feeds, gate, meters, store } = gearshift;
   meters.reset();
-  if (!(await answers(() => client.health()))) {
-    return;
+  const isThere = await answers(() => client.health());
+  lines.open();
+  if (isThere) {
+    await reattach(app.serviceManager.sessions, panels);
   }
-  await reattach(app.serviceManager.sessions, panels);
-  await store.loadAll(['me', 'machine', 'catalog', 'metrics', 'operations', 'disks', 'datasets', 'jobs']);
-  feeds.reload();
+  gate.open();
+  if (isThere) {
+    await store.loadAll(['me', 'machine', 'catalog', 'metrics', 'operations', 'disks', 'datasets', 'jobs']);
+    feeds.reload();
+  }
 }
