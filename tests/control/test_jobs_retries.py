@@ -37,7 +37,7 @@ def dies(backend: FakeJobs, id: str) -> None:
 async def test_a_lost_supervisor_is_an_interruption_and_the_job_goes_on_in_its_place(
     jobs: Jobs, backend: FakeJobs, control: Control, alice: Person, bob: Person
 ) -> None:
-    id = await jobs.submit(alice, nodes=4, max_interruptions=1)
+    id = await jobs.submit(alice, nodes=4, max_interruptions=1, deadline_seconds=3600)
     await run(jobs, backend, id)
     behind = await jobs.submit(bob, nodes=4)
     await control.clock.advance(1800)
@@ -54,6 +54,7 @@ async def test_a_lost_supervisor_is_an_interruption_and_the_job_goes_on_in_its_p
     assert (await jobs.job(bob, behind))["state"] == "queued"
     again = backend.gangs[id].placement
     assert [one["attempt"] for one in again.attempts] == [0]
+    assert again.spent_seconds == 1800
     dies(backend, id)
     await jobs.turn()
     ended = await jobs.job(alice, id)
@@ -169,3 +170,19 @@ async def test_a_notice_gives_the_grace_and_the_job_goes_on_elsewhere(
 async def notice(control: Control, id: str) -> httpx.Response:
     async with control.inside() as client:
         return await client.post(f"/internal/jobs/{id}/notice")
+
+
+async def test_nodes_that_did_not_join_are_given_back_without_a_charge_and_tried_again(
+    jobs: Jobs, backend: FakeJobs, control: Control, alice: Person
+) -> None:
+    id = await jobs.submit(alice, nodes=2, max_no_capacity=1)
+    await jobs.turn()
+    await jobs.turn()
+    backend.gangs[id].runs()
+    backend.gangs[id].status = {**(backend.gangs[id].status or {}), "state": "starting"}
+    await control.clock.advance(50)
+    backend.gangs[id].ends("did_not_join", state="failed")
+    await jobs.turn()
+    waits = await jobs.job(alice, id)
+    assert (waits["state"], waits["cost_nano"], jobs.held()) == ("queued", 0, 0)
+    assert [one["counts_as"] for one in waits["attempts"]] == ["no-capacity"]

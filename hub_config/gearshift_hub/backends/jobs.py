@@ -41,6 +41,8 @@ class Placement:
     prefix: str = ""
     """Where the Python of its image lies; empty for Gearshift's own."""
     join_seconds: float = 60.0
+    spent_seconds: float = 0.0
+    """Of its deadline, by supervisors that were lost."""
     attempts: tuple[dict[str, Any], ...] = ()
     """Those before, as their supervisors told them."""
     log_bytes: int = 64_000_000

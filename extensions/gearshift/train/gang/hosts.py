@@ -46,11 +46,11 @@ def _of_box() -> str:
 
 
 def _lines(order: Order) -> str:
-    return MARK + "".join(
-        f"{place.address} node-{number} node-{number}.{order.job}\n"
-        for number, place in enumerate(order.nodes)
-        if _is_address(place.address)
-    )
+    """A node's names, and one for the form in which torch asks who an IPv4 peer is: else it warns of each."""
+    known = [(n, place.address) for n, place in enumerate(order.nodes) if _is_address(place.address)]
+    names = [f"{address} node-{n} node-{n}.{order.job}\n" for n, address in known]
+    mapped = [f"::ffff:{address} peer-{n}\n" for n, address in known if ":" not in address]
+    return MARK + "".join(names + mapped)
 
 
 def _is_address(text: str) -> bool:

@@ -228,14 +228,14 @@ class LocalJobs:
             join_seconds=placement.join_seconds,
             grace_seconds=spec.grace_seconds,
             group_timeout_seconds=spec.group_timeout_seconds,
-            deadline_seconds=spec.deadline_seconds,
+            deadline_seconds=_left(spec.deadline_seconds, placement.spent_seconds),
             private_network=self._private,
             node_networks=not any(node.cuda for node in placement.nodes),
             port=_free_port(),
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,
-            log_bytes=placement.log_bytes,
             extensions=None if image else self._operators.where,
+            log_bytes=placement.log_bytes,
             resume_from=str(self._root(spec.resume)) if spec.resume else "",
         )
 
@@ -256,6 +256,10 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _left(deadline: float | None, spent: float) -> float | None:
+    return None if deadline is None else max(0.0, deadline - spent)
 
 
 def _parsed(page: Page | None) -> Mapping[str, Any] | None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.backends.jobs import NodePlacement, Placement
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
-from gearshift_hub.control.services import images, job_records, launches, leases
+from gearshift_hub.control.services import images, job_records, launches, leases, ledger
 
 PIDS_PER_NODE = 4096
 JOIN_SHARE = 0.9
@@ -40,9 +40,16 @@ def placement(ctx: Context, session: Session, row: JobRow) -> Placement:
         threads_per_rank=max(1, cores // spec.procs),
         prefix=images.prefix(ctx, spec.image),
         join_seconds=ctx.deployment.deadlines.start * JOIN_SHARE,
+        spent_seconds=_spent(session, row),
         attempts=tuple(row.status.get("attempts", ())),
         log_bytes=ctx.deployment.jobs.log_bytes,
     )
+
+
+def _spent(session: Session, row: JobRow) -> float:
+    """How long it has run so far; no interval of it is open when it starts."""
+    intervals = ledger.intervals_of(session, job_records.subject(row.id))
+    return sum((one.closed_at - one.opened_at).total_seconds() for one in intervals if one.closed_at)
 
 
 def _node(ctx: Context, lease: Lease) -> NodePlacement:

@@ -206,10 +206,11 @@ class Watch:
     def _over(self, session: Session, row: JobRow, seen: Seen, said: Said | None) -> None:
         if said is not None:
             row.status = said.model_dump(mode="json")
-        if row.running_at is None and said is not None and said.ranks and row.started_at is not None:
-            self._charge(session, row, row.started_at)
         note = said.note if said else f"The supervisor ended with {seen.exit_code} before its first word."
         reason = self._why(row, said)
+        ran = said is not None and said.ranks and reason is not EndReason.DID_NOT_JOIN
+        if row.running_at is None and row.started_at is not None and ran:
+            self._charge(session, row, row.started_at)
         last = said or job_status.read(row.status or None, JobSpec.read(row.spec).world_size)
         if not self._again(session, row, last, reason):
             self.end(session, row, reason, note=note, at=self._end_time(row, said))

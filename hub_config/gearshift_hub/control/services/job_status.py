@@ -11,8 +11,8 @@ from gearshift.model.record import Instant, Record
 from pydantic import Field, ValidationError
 
 LINES, LINE_CHARS, TEXT_CHARS = 60, 400, 2000
-ATTEMPTS = 100
-"""The newest are kept; more no job may have."""
+ATTEMPTS, ATTEMPT_LINES = 20, 10
+"""The newest are kept, with less of each than of what ended the job."""
 
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
@@ -101,7 +101,7 @@ def attempts(said: Said | None) -> tuple[AttemptEnd, ...]:
             attempt=one.attempt,
             reason=EndReason(one.reason),
             counts_as=Retry(one.counts_as) if one.counts_as in set(Retry) else None,
-            first_failure=_failure(one.first_failure, EndReason(one.reason)),
+            first_failure=_failure(one.first_failure, EndReason(one.reason), ATTEMPT_LINES),
             ended_at=one.ended_at,
         )
         for one in (said.attempts if said else ())
@@ -110,10 +110,10 @@ def attempts(said: Said | None) -> tuple[AttemptEnd, ...]:
 
 
 def failure(said: Said | None) -> FirstFailure | None:
-    return None if said is None else _failure(said.first_failure, reason_of(said))
+    return None if said is None else _failure(said.first_failure, reason_of(said), LINES)
 
 
-def _failure(first: SaidFailure | None, reason: EndReason | None) -> FirstFailure | None:
+def _failure(first: SaidFailure | None, reason: EndReason | None, most: int) -> FirstFailure | None:
     if first is None:
         return None
     lines = first.traceback.splitlines() if first.traceback else first.last_lines
@@ -123,7 +123,7 @@ def _failure(first: SaidFailure | None, reason: EndReason | None) -> FirstFailur
         exit_code=first.exit_code,
         signal=first.signal,
         message=first.message[:TEXT_CHARS],
-        lines=tuple(line[:LINE_CHARS] for line in lines[-LINES:]),
+        lines=tuple(line[:LINE_CHARS] for line in lines[-most:]),
         diagnosis=diagnose(*_last_words(first), first.signal, reason),
         at=first.at,
     )
