@@ -31,19 +31,30 @@ FIVE = (
 def main() -> None:
     cells = [FIRST, *(cell.format(n=turn) for turn in range(CELLS // len(FIVE)) for cell in FIVE)]
     memory: dict[bool, list[float]] = {True: [], False: []}
+    computed: dict[bool, list[float]] = {True: [], False: []}
     looks: list[float] = []
-    on, off = alternate(lambda: run(cells, memory, looks), lambda: run(cells, memory), RUNS)
+    on, off = alternate(
+        lambda: run(cells, memory, computed, looks), lambda: run(cells, memory, computed), RUNS
+    )
     held, base = Figures("memory, on", memory[True], "MB"), Figures("memory, off", memory[False], "MB")
     more = held.median - base.median
     print(held, base, sep="\n")
     print(Figures("the first look of a plan, beside the row", looks))
+    used, without = Figures("processor, on", computed[True]), Figures("processor, off", computed[False])
+    print(used, without, sep="\n")
+    print(f"tracking computes {used.median / without.median:.3f} x as long, whatever else this box does")
     print(f"tracking holds {more:+.1f} MB (goal <= {GOAL_MB:+d}): {'ok' if more <= GOAL_MB else 'short'}")
     report("tracking", Figures("on", on), Figures("off", off), GOAL, "the same cells without it")
 
 
-def run(cells: list[str], memory: dict[bool, list[float]], looks: list[float] | None = None) -> float:
-    """Seconds that the cells took, each answered before the next; the kernel's memory at the end is noted. Tracked, and
-    looked at, where `looks` takes the seconds of that."""
+def run(
+    cells: list[str],
+    memory: dict[bool, list[float]],
+    computed: dict[bool, list[float]],
+    looks: list[float] | None = None,
+) -> float:
+    """Seconds that the cells took, each answered before the next; the kernel's memory at the end and the processor time
+    of the cells are noted. Tracked, and looked at, where `looks` takes the seconds of that."""
     tracked = looks is not None
     with tempfile.TemporaryDirectory() as folder:
         manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/k")
@@ -54,14 +65,22 @@ def run(cells: list[str], memory: dict[bool, list[float]], looks: list[float] | 
             client.wait_for_ready(60)
             if tracked:
                 ask(client, IS_ON)
+            process = psutil.Process(manager.provisioner.pid)
+            before = _processor_s(process)
             took = timed(lambda: ask(client, *cells))
+            computed[tracked].append(_processor_s(process) - before)
             if looks is not None:
                 looks.append(timed(lambda: ask(client, LOOK)))
-            memory[tracked].append(psutil.Process(manager.provisioner.pid).memory_info().rss / 1e6)
+            memory[tracked].append(process.memory_info().rss / 1e6)
             return took
         finally:
             client.stop_channels()
             manager.shutdown_kernel(now=True)
+
+
+def _processor_s(process: psutil.Process) -> float:
+    spent = process.cpu_times()
+    return spent.user + spent.system
 
 
 def ask(client: BlockingKernelClient, *cells: str) -> None:
