@@ -216,7 +216,7 @@ async def test_nobody_else_has_cells_run(lab: LabServer, route: str) -> None:
         assert browser.post(f"gearshift/documents/{route}", json={}).status_code == 403
 
 
-async def test_no_other_site_joins_a_room(lab: LabServer, page: SharedPage) -> None:
+async def test_no_other_site_and_no_stranger_joins_a_room(lab: LabServer, page: SharedPage) -> None:
     headers = {
         **page._headers, "Origin": "https://evil.example", "Connection": "Upgrade", "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
@@ -225,6 +225,9 @@ async def test_no_other_site_joins_a_room(lab: LabServer, page: SharedPage) -> N
     with lab.browser() as browser:
         answer = browser.get(f"api/collaboration/room/{page.document}", headers=headers)
     assert answer.status_code == 403
+    del headers["Origin"]
+    stranger = httpx.get(f"{lab.url}api/collaboration/room/{page.document}", headers=headers)
+    assert stranger.status_code == 403
 
 
 def _has(page: SharedPage, cell: str) -> bool:

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from gearshift.lab.documents.cell_costs import CellCosts
 from gearshift.lab.documents.kernel_queue import KernelQueue
 from gearshift.lab.documents.memory import Memory, Order
 from gearshift.lab.documents.rooms import Rooms
@@ -23,9 +24,9 @@ TICK_S = 1.0
 class Executor:
     """`server` is the Jupyter server, `folder` where what must outlive it is kept."""
 
-    def __init__(self, server: Any, folder: Path) -> None:
+    def __init__(self, server: Any, folder: Path, costs: CellCosts) -> None:
         self._kernels, self._memory = server.kernel_manager, Memory(folder)
-        self.rooms = Rooms(server, folder, self.is_run)
+        self.rooms, self._costs = Rooms(server, folder, self.is_run), costs
         self._queues: dict[str, KernelQueue] = {}
         self._later: tuple[Order, ...] = self._memory.read()
         self._go, self._here = asyncio.Event(), asyncio.Event()
@@ -65,7 +66,9 @@ class Executor:
     def _queue(self, kernel: str) -> KernelQueue:
         if kernel not in self._queues:
             manager = self._kernels.get_kernel(kernel)
-            self._queues[kernel] = KernelQueue(manager, self.rooms, self._go, self._here, self._remember)
+            self._queues[kernel] = KernelQueue(
+                manager, self.rooms, self._costs, self._go, self._here, self._remember
+            )
         return self._queues[kernel]
 
     def _remember(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gearshift.lab.documents import shared_cell
+from gearshift.lab.documents.cell_costs import CellCosts
 from gearshift.lab.documents.kernel_line import KernelGoneError, KernelLine
 from gearshift.lab.documents.memory import Order
 from gearshift.lab.documents.plain_data import plain
@@ -36,10 +37,16 @@ class KernelQueue:
     """`go` is set unless the queue is held; `here` unless the documents are closed for a move."""
 
     def __init__(
-        self, manager: Any, rooms: Rooms, go: asyncio.Event, here: asyncio.Event, changed: Callable[[], None]
+        self,
+        manager: Any,
+        rooms: Rooms,
+        costs: CellCosts,
+        go: asyncio.Event,
+        here: asyncio.Event,
+        changed: Callable[[], None],
     ) -> None:
         self._manager, self._rooms, self._go, self._here = manager, rooms, go, here
-        self._tell = changed
+        self._costs, self._tell = costs, changed
         self._waiting: deque[CellRun] = deque()
         self.running: CellRun | None = None
         self._runs: OrderedDict[str, CellRun] = OrderedDict()
@@ -151,6 +158,7 @@ class KernelQueue:
         tasks = [asyncio.create_task(run.write_on()), asyncio.create_task(self._save_on(run.order.document))]
         try:
             await self._run_in_kernel(run, line)
+            self._costs.ended(run)
         finally:
             for task in tasks:
                 task.cancel()

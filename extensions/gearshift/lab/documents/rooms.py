@@ -84,9 +84,8 @@ class Rooms:
             if room is None:
                 await extension.get_document(room_id=document, copy=False, create=True)
                 room = self._found(document)
-            else:
-                async with extension._room_locks[document]:
-                    await room.initialize()
+            async with extension._room_locks[document]:
+                await room.initialize()  # unless it is
             async with room._update_lock:  # what is changed here is no reason to save
                 room.ystore.follow(room.ydoc)
                 is_marked = self._mark_all(document, room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_core.utils import ensure_async
+from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
 from tornado.web import HTTPError
 
@@ -80,23 +81,40 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
             return bool(WebSocketMixin.check_origin(self, origin))
 
         async def prepare(self) -> None:
+            """Only for a person who may come in. Where the handler makes the room, it warns of a second view of the
+            file when the file is being read for the first."""
+            if self._rooms.closed:
+                raise HTTPError(503, "the server moves")
+            await ensure_async(JupyterHandler.prepare(self))
+            if self.current_user is None:
+                raise HTTPError(403)
+            await self._opened(self.request.path.rsplit("/", 1)[-1])
             if self._rooms.closed:
                 raise HTTPError(503, "the server moves")
             await ensure_async(super().prepare())
 
         async def open(self, room_id: str) -> None:
             self._rooms.sockets.add(self)
-            if self._room_id.count(":") == 2:  # a file; others are about people
-                try:
-                    self.room = await self._rooms.open(self._room_id)
-                except MovingError:
-                    pass
-                except Exception as error:  # said to the page by the handler, which tries again
-                    self.log.warning("%s was not opened: %r", self._room_id, error)
+            room = await self._opened(self._room_id)
+            if room is not None:
+                self.room = room
             if self._rooms.closed:
                 self.close(SERVICE_RESTART, "the server moves")
             else:
                 await super().open(room_id)
+
+        async def _opened(self, document: str) -> Any:
+            """The room, if it is a file's: others are about people. What is wrong with the file is said by the handler,
+            which tries again."""
+            if document.count(":") != 2:
+                return None
+            try:
+                return await self._rooms.open(document)
+            except MovingError:
+                return None
+            except Exception as error:
+                self.log.warning("%s was not opened: %r", document, error)
+                return None
 
         def on_message(self, message: bytes) -> Any:
             """What comes in while pages are sent away would miss the file; a page brings it again when it is back."""

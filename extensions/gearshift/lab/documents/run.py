@@ -74,7 +74,9 @@ class CellRun:
             return
         if kind == "execute_input":
             self.count = content["execution_count"]
-            self.timing["iopub.execute_input"] = _when(message)
+            self.timing[shared_cell.BEGIN] = _when(message)
+            if self._here.is_set():
+                self.show(shared_cell.begun, self.timing)
             return
         if kind == "stream":
             self.outputs.print(content["name"], content["text"])
@@ -94,6 +96,12 @@ class CellRun:
         started = message["metadata"].get("started")
         if started is not None:
             self.timing["shell.execute_reply.started"] = _iso(started)
+
+    @property
+    def span(self) -> tuple[str, str] | None:
+        """When the kernel began it and when it ended, or was gone; None for one that it never began."""
+        begin = self.timing.get(shared_cell.BEGIN)
+        return None if begin is None else (begin, self.timing.get("shell.execute_reply", _iso(None)))
 
     def replace(self, place: int, content: dict[str, Any]) -> None:
         self.outputs.replace(place, content["data"], content["metadata"])

@@ -24,6 +24,7 @@ class Documents:
         if server is None or not server.jpserver_extensions.get("jupyter_server_ydoc"):
             return
         from gearshift.lab.documents import session_id  # noqa: PLC0415 - the next three need pycrdt
+        from gearshift.lab.documents.cell_costs import CellCosts  # noqa: PLC0415
         from gearshift.lab.documents.executor import Executor  # noqa: PLC0415
         from gearshift.lab.documents.update_store import UpdateStore  # noqa: PLC0415
 
@@ -31,7 +32,7 @@ class Documents:
         folder.mkdir(mode=0o700, exist_ok=True)
         UpdateStore.folder = folder
         session_id.use(folder)
-        self.executor = Executor(server, folder)
+        self.executor = Executor(server, folder, CellCosts(environment))
 
     def routes(self, base: str, gate: Gate) -> list[Any]:
         """To be placed before those of jupyter_server_ydoc."""

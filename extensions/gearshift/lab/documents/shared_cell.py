@@ -10,6 +10,7 @@ from gearshift.lab.documents.plain_data import plain
 
 QUESTION = "gearshift_input"
 """Key of a cell's metadata while its code waits for `input()`."""
+COST, TIMING, BEGIN = "gearshift", "execution", "iopub.execute_input"
 RUNNING, IDLE = "running", "idle"
 
 
@@ -34,9 +35,21 @@ def started(cell: Map) -> None:
     queued(cell)
     metadata = cell["metadata"]
     metadata["trusted"] = True
-    for key in ("execution", QUESTION):
+    for key in (TIMING, COST, QUESTION):
         if key in metadata:
             del metadata[key]
+
+
+def begun(cell: Map, timing: dict[str, str]) -> None:
+    """The kernel is at it: pages tell for how long."""
+    cell["metadata"][TIMING] = dict(timing)
+
+
+def keep_cost(cell: Map, cost: dict[str, Any], began: str) -> None:
+    """Unless it is run again by now."""
+    timing = cell["metadata"].get(TIMING) or {}
+    if timing.get(BEGIN) == began:
+        cell["metadata"][COST] = plain(cost)
 
 
 def ended(cell: Map, count: int | None, timing: dict[str, str]) -> None:
@@ -45,7 +58,7 @@ def ended(cell: Map, count: int | None, timing: dict[str, str]) -> None:
     if QUESTION in metadata:
         del metadata[QUESTION]
     if timing:
-        metadata["execution"] = timing
+        metadata[TIMING] = timing
     cell["execution_count"] = None if count is None else float(count)
     cell["execution_state"] = IDLE
 
