@@ -13,6 +13,7 @@ import { Again } from './Again.js';
 import { Chart } from './Chart.js';
 import { Log } from './Log.js';
 import { Ranks } from './Ranks.js';
+import { Recovered } from './Recovered.js';
 
 interface PhaseProps {
   job: Job;
@@ -26,6 +27,7 @@ export function Running({ job, view, choose }: PhaseProps): React.ReactElement {
   return (
     <>
       <StepLine job={job} />
+      <Recovered job={job} />
       <Figures job={job} />
       <Charts job={job} view={view} />
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
@@ -252,6 +254,7 @@ export function Finished({ job, view, choose }: PhaseProps): React.ReactElement 
           </dd>
         </dl>
       </div>
+      <Recovered job={job} />
       {job.ranks.length > 0 && <Ranks ranks={job.ranks} chosen={view.rank} choose={choose} />}
       <Log job={job} rank={view.rank} text={view.log} failed={false} live={false} />
       <Again job={job} />
