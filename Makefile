@@ -8,7 +8,7 @@ ARGS ?=
 # Tests with Lab pages, and one that watches memory grow: two at a time they would measure each other.
 ALONE = tests/cases/test_c20_memory.py tests/executor tests/ui
 
-.PHONY: run test demo check env lock bench bench-all system-packages generated
+.PHONY: run test test-kubernetes demo check env lock bench bench-all system-packages generated
 
 run:
 	@exec $(PYTHON) hub_config/bootstrap.py --then up $(ARGS)
@@ -21,11 +21,16 @@ env:
 
 test: system-packages env
 ifeq ($(ARGS),)
-	$(ENV)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore %)
+	$(ENV)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore %) --ignore tests/kubernetes
 	$(ENV)/python -m pytest $(ALONE)
 else
 	$(ENV)/python -m pytest $(ARGS)
 endif
+
+# On the cluster that KUBECONFIG names; as root without one, on a cluster that is started for it and ended after it.
+test-kubernetes: env
+	PYTHONPATH=tests/support $(ENV)/python tests/support/with_cluster.py \
+	  $(ENV)/python -m pytest $(or $(ARGS),tests/backends/conformance tests/kubernetes)
 
 system-packages:
 	@$(PYTHON) tests/support/system_packages.py

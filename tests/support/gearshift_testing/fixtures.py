@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from gearshift_testing import cluster
 from gearshift_testing import running as running_module
 from gearshift_testing.driving import Driver
 from gearshift_testing.real_gangs import gang
@@ -16,7 +17,14 @@ __all__ = ["gang", "on_server", "person", "running"]
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
-    """One real product for the whole session: sign in as people of your own, leave nothing running."""
+    """One real product for the whole session: sign in as people of your own, leave nothing running.
+
+    Its workspaces are processes of this box, or pods where `make test-kubernetes` asks for a cluster.
+    """
+    if cluster.is_asked_for():
+        with cluster.product() as pods:
+            yield pods
+        return
     product = running_module.start()
     try:
         yield product

@@ -51,7 +51,9 @@ def make(cache: Path, server: Path) -> tuple[Path, str]:
 def _lower(cache: Path) -> Path:
     """Debian and the packages."""
     wanted = _requirements()
-    key = hashlib.sha256(json.dumps([wanted, DEBIAN, _suite(), bootstrap.pins()]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(
+        json.dumps([wanted, DEBIAN, _suite(), (ROOT / "constraints.txt").read_text()]).encode()
+    ).hexdigest()[:16]
     layer, root = cache / f"packages-{key}.tar", cache / "root"
     if layer.exists() and root.exists():
         return layer
@@ -72,22 +74,26 @@ def _lower(cache: Path) -> Path:
 
 
 def _upper(cache: Path, server: Path) -> Path:
-    """Gearshift, as a wheel of the tree as it is."""
+    """Gearshift, as a wheel of the tree as it is: what pip has recorded of it, and the folders above."""
     root, layer = cache / "root", cache / "gearshift.tar"
-    site = next((root / VENV.lstrip("/") / "lib").glob("python3*")) / "site-packages"
-    ours = [root / VENV.lstrip("/") / "bin" / "gearshift", *site.glob("gearshift*")]
-    for old in ours:
-        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    before = set(_names(root))
     wheels = root / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
     wheel = _wheel(cache, server, wheels)
     with _entered(root):
         pip = (f"{VENV}/bin/pip", "install", "-q", "--no-index", "--no-deps", "--force-reinstall")
         _inside(root, *pip, f"/wheels/{wheel}")
     shutil.rmtree(wheels)
-    changed = {*set(_names(root)) - before, *_below(root, f".{VENV}/share"), *_below(root, f".{VENV}/etc")}
-    _pack(root, layer, sorted(path for path in changed if not _left_out(path)))
+    _pack(root, layer, sorted(_installed(root)))
     return layer
+
+
+def _installed(root: Path) -> set[str]:
+    site = next((root / VENV.lstrip("/") / "lib").glob("python3*")) / "site-packages"
+    record = next(site.glob("gearshift-*.dist-info")) / "RECORD"
+    files = {(site / line.split(",")[0]).resolve() for line in record.read_text().splitlines()}
+    top = root.resolve()
+    above = {folder for file in files for folder in file.parents if top in folder.parents}
+    return {f"./{path.relative_to(top)}" for path in files | above if path.exists()}
 
 
 def _wheel(cache: Path, server: Path, into: Path) -> str:
@@ -163,11 +169,6 @@ def _names(root: Path) -> Iterator[str]:
         yield f"./{path.relative_to(root)}"
 
 
-def _below(root: Path, name: str) -> Iterator[str]:
-    for path in (root / name).rglob("*"):
-        yield f"./{path.relative_to(root)}"
-
-
 def _left_out(path: str) -> bool:
     return any(path.startswith(f"{name}/") for name in LEFT_OUT)
 
@@ -190,7 +191,7 @@ def _archive(target: Path, layers: list[Path]) -> str:
             "User": str(USER),
             "WorkingDir": "/home/jovyan",
             "Entrypoint": ["tini", "-g", "--"],
-            "Env": [f"PATH={VENV}/bin:/usr/local/bin:/usr/bin:/bin", "HOME=/home/jovyan", "LANG=C.UTF-8"],
+            "Env": [f"PATH={VENV}/bin:/usr/local/bin:/usr/bin:/bin", f"GEARSHIFT_IMAGE_PREFIX={VENV}"],
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in sizes]},
     }
