@@ -47,6 +47,8 @@ class FakeControl:
     """Answers like control where a test needs it; everything else is echoed."""
 
     calls: list[Call] = field(default_factory=list)
+    cost: dict[str, Any] | None = None
+    """What any span of time cost; nothing was charged without it."""
 
     def __enter__(self) -> Self:
         control = self
@@ -87,6 +89,8 @@ class FakeControl:
             return 401, {"error": {"code": "unauthenticated"}}
         if path.endswith("/confirm") and call.headers.get("X-Gearshift-Press") != "1":
             return 403, {"error": {"code": "needs_confirmation", "message": "press", "message_zh": "按"}}
+        if path.endswith("/cost"):
+            return 200, self.cost or {"on": []}
         if path.endswith("/ticket"):
             return 200, {"ticket": "t-1", "expires_at": "2026-11-30T21:00:00.000000Z", "url": "/events"}
         return 200, {"path": path, "query": call.path.partition("?")[2]}

@@ -38,7 +38,7 @@ export const cellQueuePlugin: JupyterFrontEndPlugin<INotebookCellExecutor> = {
         if (document === null) {
           return active ? runHere(options, costs) : runCell(options);
         }
-        return runThere(options, document, runs, costs, reason =>
+        return runThere(options, document, runs, reason =>
           showDialog({
             title: words.t('This cell was not run.'),
             body: String(reason instanceof Error ? reason.message : reason),
@@ -83,7 +83,6 @@ async function runThere(
   options: Options,
   document: string,
   runs: ServerRuns,
-  costs: CellCosts,
   refused: (reason: unknown) => Promise<unknown>
 ): Promise<boolean> {
   const { sessionContext, sessionDialogs, onCellExecuted, onCellExecutionScheduled } = options;
@@ -95,7 +94,6 @@ async function runThere(
   if (!kernel) {
     return runCell(options);
   }
-  costs.begins(cell.model);
   onCellExecutionScheduled({ cell });
   cell.setPrompt('*');
   const end = ended(cell);
@@ -110,6 +108,5 @@ async function runThere(
   }
   const success = await end.promise;
   onCellExecuted({ cell, success });
-  void costs.ended(cell.model);
   return success;
 }
