@@ -104,3 +104,24 @@ def test_a_rank_that_was_killed_is_not_explained_by_its_old_warnings() -> None:
 def test_a_hostile_log_costs_little() -> None:
     lines = tuple("a" * 400 + " is not divisible by " + "(" * 500 for _ in range(60))
     assert diagnose("x" * 2000, lines) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "known"),
+    [
+        ("node 1 was lost", EndReason.NODE_LOST, "node_lost"),
+        ("the network of node 1 was cut for 5 s", EndReason.NODE_LOST, "node_lost"),
+        ("rank 3 hangs: the others waited for it in a collective; …", EndReason.NO_ANSWER, "rank_hangs"),
+        ("rank 3 was stopped and did not go on for 10 s", EndReason.NO_ANSWER, "rank_hangs"),
+        (
+            "node 1 (10.77.0.2) did not join within 54 s: rank 2: its process did not begin",
+            EndReason.DID_NOT_JOIN,
+            "node_missing",
+        ),
+        ("", EndReason.INTERRUPTED, "machine_taken_away"),
+    ],
+)
+def test_what_the_supervisor_tells_has_its_advice(message: str, reason: EndReason, known: str) -> None:
+    found = diagnose(message, ("epoch 3",), None, reason)
+    assert found is not None
+    assert found.id == known
