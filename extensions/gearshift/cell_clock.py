@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
-from gearshift import first_use
+from gearshift import first_use, shared_memory
 
 _started: dict[int, float] = {}
 _seconds: dict[int, float] = {}
@@ -15,6 +16,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Called once per kernel, by the settings of the environment or with a restored kernel's extensions: all that a
     kernel has of ours from its start begins here."""
     first_use.offer(shell)
+    shell.events.register("post_run_cell", _tell_of_shared_memory)
     shell.events.register("pre_run_cell", _begin)
     shell.events.register("post_run_cell", _end)
 
@@ -27,6 +29,12 @@ def seconds() -> dict[int, float]:
 def remember(seen: dict[int, float]) -> None:
     """What was seen on the machine before."""
     _seconds.update(seen)
+
+
+def _tell_of_shared_memory(result: Any) -> None:
+    said = shared_memory.sentence(str(result.error_in_exec)) if result.error_in_exec is not None else None
+    if said is not None:
+        print(said, file=sys.stderr)
 
 
 def _begin(info: Any) -> None:

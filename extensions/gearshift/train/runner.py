@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
+from gearshift import shared_memory
 from gearshift.train import bundle as bundles
 from gearshift.train import group_timeout, metrics, rendezvous
 from gearshift.train.place import Place, here
@@ -133,6 +134,8 @@ def _record(place: Place, error: BaseException, code: int) -> None:
         return
     message = f"{type(error).__name__}: {error}" if not isinstance(error, SystemExit) else f"exit code {code}"
     text = describe(error) if not isinstance(error, SystemExit) else ""
+    if (why := shared_memory.sentence(message)) is not None:
+        message = f"{why} {message}"
     now = time.time_ns()
     record: dict[str, Any] = {
         "message": {

@@ -10,7 +10,9 @@ from pathlib import Path
 from . import syscalls
 from .syscalls import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
 
-PRIVATE_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108 - these are the ones that get replaced
+PRIVATE_FOLDERS = {"/tmp": 1.0, "/dev/shm": 0.5}  # noqa: S108 - these are the ones that get replaced
+"""Each with its share of the machine's memory, in which both are counted. Shared memory is full before memory is, so that
+what fills it meets an error with a name and not the end of its process (case C22)."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ def enter_private_view(keep: Iterable[Path], binds: Iterable[Bind], memory_bytes
     syscalls.unshare(syscalls.CLONE_NEWNS)
     syscalls.mount("none", "/", flags=MS_REC | MS_PRIVATE)
     kept = [(path, os.open(path, os.O_PATH | os.O_DIRECTORY)) for path in keep if _is_hidden(path)]
-    size = f",size={memory_bytes}" if memory_bytes else ""
-    for folder in PRIVATE_FOLDERS:
+    for folder, share in PRIVATE_FOLDERS.items():
+        size = f",size={int(memory_bytes * share)}" if memory_bytes else ""
         syscalls.mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777" + size)
     for path, descriptor in kept:
         _make_parents(path)
