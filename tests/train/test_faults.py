@@ -165,7 +165,7 @@ def test_a_full_disk_is_told_with_rank_line_and_cause_though_nothing_can_be_writ
         if os.environ["RANK"] == "1":
             with open(os.environ["GS_OUT"] + "/checkpoint", "wb", buffering=0) as file:
                 while True:
-                    file.write(bytes(1 << 12))
+                    file.write(bytes(1 << 12))    # 直到磁盘写满为止
         while True:
             pass
         """,
@@ -179,7 +179,7 @@ def test_a_full_disk_is_told_with_rank_line_and_cause_though_nothing_can_be_writ
         failure = ended_within(job.start(), time.monotonic(), 5)
         assert (failure["rank"], failure["node"], failure["where"]) == (1, 1, "In[1], line 8")
         assert failure["message"] == "OSError: [Errno 28] No space left on device"
-        assert "file.write(bytes(1 << 12))" in failure["traceback"]
+        assert "file.write(bytes(1 << 12))    # 直到磁盘写满为止" in failure["traceback"]
         assert (job.status["state"], job.status["reason"], job.status["attempt"]) == (
             "failed",
             "user_error",

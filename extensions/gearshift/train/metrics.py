@@ -33,10 +33,14 @@ def log(*, step: int | None = None, **values: Any) -> None:
     os.write(int(fd), data)
 
 
-def sign(**word: Any) -> None:
-    """The runner's own word to the supervisor, on the same pipe."""
+def sign(**word: Any) -> bool:
+    """The runner's own word to the supervisor, on the same pipe; false when it is too long for one."""
+    data = json.dumps({SIGN: word}, ensure_ascii=False).encode(errors="replace") + b"\n"
+    if len(data) > MAX_LINE:
+        return False
     if fd := os.environ.get("GS_METRICS_FD"):
-        os.write(int(fd), json.dumps({SIGN: word}).encode()[: MAX_LINE - 1] + b"\n")
+        os.write(int(fd), data)
+    return True
 
 
 def _plain(value: Any) -> Any:

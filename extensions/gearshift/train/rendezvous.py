@@ -20,7 +20,7 @@ def settle(place: Place) -> None:
     """Turn the name of the first node into its address, however long that takes; then we have joined."""
     host = os.environ.get("MASTER_ADDR", "")
     if place.distributed and host and not _is_address(host):
-        metrics.sign(waits=f"the name {host!r} of node 0 is not known (step: look-up)")
+        metrics.sign(waits=f"the name {host[:253]!r} of node 0 is not known (step: look-up)")
         os.environ["MASTER_ADDR"] = _looked_up(host)
     metrics.sign(waits="")
 

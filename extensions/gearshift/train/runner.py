@@ -155,14 +155,16 @@ def _record(place: Place, error: BaseException, code: int) -> None:
         aside.write_text(json.dumps(record))
         aside.replace(target)
     except OSError:
-        metrics.sign(error=_short(record))
+        _tell(record)
 
 
-def _short(record: dict[str, Any]) -> dict[str, Any]:
-    """What fits on the pipe to the supervisor: a full disk must not keep the error from being told."""
-    message = record["message"]
-    extra = {"py_callstack": message["extraInfo"]["py_callstack"][-1200:]}
-    return record | {"message": {"message": message["message"][:500], "extraInfo": extra}}
+def _tell(record: dict[str, Any]) -> None:
+    """Send what fits on the pipe to the supervisor: a full disk must not keep the error from being told."""
+    message, stack = record["message"]["message"], record["message"]["extraInfo"]["py_callstack"]
+    for chars in (2000, 1000, 500, 200):
+        short = {"message": message[:chars], "extraInfo": {"py_callstack": stack[-chars:]}}
+        if metrics.sign(error=record | {"message": short}):
+            return
 
 
 def _where(error: BaseException) -> str:
