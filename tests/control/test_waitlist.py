@@ -343,6 +343,11 @@ async def test_only_its_owner_and_an_admin_see_it_and_nothing_reaches_it_across_
             assert (crossed.status_code, crossed.json()["error"]["code"]) == (403, "csrf")
     assert (await alice.get("/waitlist")).json() == []
     assert (await root.get(f"/waitlist/{id}")).status_code == 200
+    await bob.start("here")
+    for_bob = {"what": "switch", "workspace": "bob/here", "machine": "sim-4"}
+    for who in (alice, root):
+        answer = await who.post("/waitlist", for_bob)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
     assert (await seen(bob, id))["state"] == "waiting"
 
 

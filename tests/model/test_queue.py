@@ -63,6 +63,22 @@ def test_a_large_job_is_overtaken_so_often_and_not_once_more() -> None:
     assert [one.id for one in next_round(blocked.waiting, [pool()], [], 3).started] == ["large"]
 
 
+def test_who_waits_for_what_a_workspace_holds_holds_nobody_up() -> None:
+    desk = lease(gpu(1), "l1", ["d0"]).model_copy(update={"workspace": "ann/desk"})
+    large = waiting("large", gpu(4), overtaken=3)
+    round_ = next_round([large, waiting("small", gpu(1), after_s=1)], [pool()], [desk], 3)
+    assert [one.id for one in round_.started] == ["small"]
+    assert [(one.id, one.overtaken) for one in round_.waiting] == [("large", 3)]
+
+
+def test_a_place_on_the_waitlist_holds_no_job_up_and_is_served_in_its_turn() -> None:
+    held = [lease(gpu(1), "l1", ["d0"])]
+    desk = waiting("desk", gpu(4), overtaken=9).model_copy(update={"is_job": False})
+    jobs = [waiting("job", gpu(2), after_s=1), waiting("next", gpu(4), after_s=2)]
+    assert [one.id for one in next_round([desk, *jobs], [pool()], held, 3).started] == ["job"]
+    assert [one.id for one in next_round([desk, *jobs], [pool()], [], 3).started] == ["desk"]
+
+
 def test_another_pool_is_not_held_up() -> None:
     large = waiting("large", gpu(4), overtaken=9)
     other = waiting("other", machine("cpu", pool="other"), after_s=1)

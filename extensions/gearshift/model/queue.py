@@ -3,7 +3,10 @@
 In line are jobs, and workspaces that wait for a machine. A large one at the head waits until all it needs is free.
 Whoever came later may start meanwhile, being smaller or of higher priority, but only `overtake_limit` times: from then
 on it is *due*, goes before all who came later, and none of those starts in its pool, so that the room it needs gathers.
-With a limit of 0 it is first come, first served. Who waits for a quota of their own is no part of this.
+With a limit of 0 it is first come, first served.
+
+This holds for jobs whose room gathers when other jobs end. Who waits for a quota of their own, or for what workspaces
+hold, holds nobody up, since holding others up would not help; nor does a workspace that waits for a machine.
 """
 
 from __future__ import annotations
@@ -80,11 +83,14 @@ def next_round(
     started: list[Started] = []
     left = {one.id: one for one in in_order(line, overtake_limit)}
     held, usage = list(leases), Usage(quotas or Quotas(), leases)
+    firm = [lease for lease in leases if lease.workspace is not None]  # no end of a job frees it
     for one in list(left.values()):
-        passed = [other for other in left.values() if _passes(one, other) and not _hindered(other, usage)]
-        due = any(left[other.id].overtaken >= overtake_limit for other in passed)
-        grants = None if due or _hindered(one, usage) else grants_for(_ask(one), pools, held)
+        grants = None if _hindered(one, usage) else grants_for(_ask(one), pools, held)
         if grants is None:
+            continue
+        ahead = [other for other in left.values() if _passes(one, other) and not _hindered(other, usage)]
+        passed = [other for other in ahead if grants_for(_ask(other), pools, firm) is not None]
+        if any(other.overtaken >= overtake_limit for other in passed):
             continue
         started.append(Started(id=one.id, grants=grants))
         held += leased(one, grants)
@@ -203,8 +209,8 @@ def _same_room(one: Waiting, other: Waiting) -> bool:
 
 
 def _passes(one: Waiting, other: Waiting) -> bool:
-    """Whether `other` came first and waits for the same room."""
-    return _same_room(one, other) and (other.since, other.id) < (one.since, one.id)
+    """Whether `other` is a job that came first and waits for the same room."""
+    return other.is_job and _same_room(one, other) and (other.since, other.id) < (one.since, one.id)
 
 
 def _hindered(one: Waiting, usage: Usage) -> bool:

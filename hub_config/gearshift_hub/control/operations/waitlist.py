@@ -229,6 +229,8 @@ def _asked(ctx: Context, session: Session, actor: Actor, joining: Joining) -> _A
         owner, name, display_name, spec = wanted(session, actor, body)
         spec = spec.model_copy(update={"machine": joining.machine})
         _check_not_running(session, owner, name)
+    if owner != actor.name:
+        raise fail("forbidden", role="the owner", role_zh="所有者")
     request = Request(
         user=owner,
         machine=spec.machine,

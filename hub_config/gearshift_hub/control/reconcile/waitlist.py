@@ -39,11 +39,18 @@ async def look(ctx: Context) -> None:
         mine = [WaitState.HELD, WaitState.BEGUN]
         todo = [one.id for one in wait_line.in_states(session, mine) if one.mode == WaitMode.ITSELF]
     for id in todo:
-        try:
-            await _by_itself(ctx, id)
-        except GearshiftError as error:
-            log.info("%s could not be done: %s", id, error)
-            _failed(ctx, id, error)
+        await _alone(ctx, id)
+
+
+async def _alone(ctx: Context, id: str) -> None:
+    """What is refused ends this wait; a fault with it keeps nobody else from theirs, and it is tried again."""
+    try:
+        await _by_itself(ctx, id)
+    except GearshiftError as error:
+        log.info("%s could not be done: %s", id, error)
+        _failed(ctx, id, error)
+    except Exception:
+        log.exception("%s could not be done", id)
 
 
 def _check_waiting(ctx: Context, session: Session, one: WaitRow) -> None:
