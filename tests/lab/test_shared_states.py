@@ -144,6 +144,24 @@ def test_what_was_changed_on_the_disk_is_refused_and_nothing_of_it_stays(home: P
     refusal(own, home, consent)
 
 
+def test_a_copy_writes_through_no_link_that_others_put_there(home: Path) -> None:
+    own, precious = mei(home), home / "precious"
+    saved(own, "op-2")
+    shutil.rmtree(home / "disks/lab/kernel-states")
+    precious.mkdir()
+    (home / "disks/lab/kernel-states").symlink_to(precious)
+    with pytest.raises(GearshiftError) as caught:
+        shared_states.copy_out(own, home, "op-2", "lab")
+    assert caught.value.code == "save_failed"
+    assert list(precious.iterdir()) == []
+
+
+def test_a_second_copy_is_refused_and_leaves_nothing_behind(home: Path) -> None:
+    with pytest.raises(GearshiftError, match="it is there already"):
+        shared_states.copy_out(mei(home), home, "op-1", "lab")
+    assert [one.name for one in (home / "disks/lab/kernel-states").iterdir()] == ["op-1"]
+
+
 def test_what_is_no_disk_of_theirs_is_unknown(home: Path) -> None:
     for disk in ("none", "../the-disk", ".", "", "a/b"):
         with pytest.raises(GearshiftError) as caught:

@@ -85,7 +85,7 @@ def own_routes(
         (r"state/report", ReportHandler, {"environment": environment}),
         (r"state/shared", SharedStatesHandler, {"environment": environment}),
         (r"state/shared/look", LookAtHandler, {"environment": environment}),
-        (r"state/shared/bring-in", BringInHandler, {"environment": environment}),
+        (r"state/shared/bring-in", BringInHandler, {"environment": environment, "running": {}}),
     ]
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 

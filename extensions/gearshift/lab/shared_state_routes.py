@@ -50,26 +50,32 @@ class LookAtHandler(ControlDoor):
 
 
 class BringInHandler(ControlDoor):
-    """POST {operation, disk, state, consent}: only control can say that a person pressed."""
+    """POST {operation, disk, state, consent}: only control can say that a person pressed. Asked twice it is one."""
 
-    def initialize(self, environment: LabEnvironment) -> None:
-        self.environment = environment
+    def initialize(
+        self, environment: LabEnvironment, running: dict[str, asyncio.Task[dict[str, Any]]]
+    ) -> None:
+        self.environment, self.running = environment, running
 
     @signed_in
     async def post(self) -> None:
         if not self.by_control:
             raise fail("needs_press", field="consent")
         body = self.body()
-        report = await asyncio.to_thread(
-            shared_states.bring_in,
-            self.environment,
-            Path.home(),
-            _text(body, "operation"),
-            _text(body, "disk"),
-            _text(body, "state"),
-            _consent(body.get("consent")),
-        )
-        await self.finish(report)
+        operation = _text(body, "operation")
+        if operation not in self.running:
+            work = asyncio.to_thread(
+                shared_states.bring_in,
+                self.environment,
+                Path.home(),
+                operation,
+                _text(body, "disk"),
+                _text(body, "state"),
+                _consent(body.get("consent")),
+            )
+            self.running[operation] = task = asyncio.create_task(work)
+            task.add_done_callback(lambda _done: self.running.pop(operation, None))
+        await self.finish(await asyncio.shield(self.running[operation]))
 
 
 def _text(body: dict[str, Any], field: str) -> str:

@@ -6,10 +6,12 @@ what its owner was shown and signed with their key, and only then a kept state l
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
 import re
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gearshift.lab import kept, manifest
+from gearshift.lab import kept, manifest, own_file
 from gearshift.lab.environment import LabEnvironment
 from gearshift.lab.manifest import LARGEST, Manifest
 from gearshift.lab.own_file import FLAGS
@@ -29,7 +31,9 @@ from gearshift.state.container import Reader, Refused
 PLACE = "kernel-states"
 """The folder at the root of a disk that holds them, each in a folder of its own name."""
 LIST = "manifest.json"
+MOST, BLOCK = 100, 4 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DISK = re.compile(r"[^/.\x00][^/\x00]{0,254}\Z")
 
 
@@ -88,18 +92,35 @@ def copy_out(environment: LabEnvironment, home: Path, state: str, disk: str) -> 
     """Onto the disk, whole or not at all. Whoever may read the disk may read it; none but its owner can load it."""
     saved = kept.trusted(environment, state)
     source = manifest.folder_of(environment.state_dir, state)
-    place = _root(home, disk) / PLACE
-    aside = place / f".{state}.{os.getpid()}"
+    root = _root(home, disk)
     try:
-        place.mkdir(exist_ok=True)
-        aside.mkdir()
-        for name in (LIST, *_files(saved)):
-            shutil.copyfile(source / name, aside / name, follow_symlinks=False)
-        aside.rename(place / state)
+        with _folder(root) as top:
+            with suppress(FileExistsError):
+                os.mkdir(PLACE, dir_fd=top)
+            with _folder(PLACE, top) as place:
+                _put(source, (LIST, *_files(saved)), place, state)
     except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise fail("save_failed", cause=f"{disk}: {error.strerror}") from error
+        there = error.errno in (errno.EEXIST, errno.ENOTEMPTY)
+        raise fail(
+            "save_failed", cause=f"{disk}: {'it is there already' if there else error.strerror}"
+        ) from error
     return look_at(environment, home, disk, state).shown()
+
+
+def _put(source: Path, names: tuple[str, ...], place: int, state: str) -> None:
+    """Every file is made new and no link is followed: others may write there while we do."""
+    aside = f".{state}.{secrets.token_hex(4)}"
+    os.mkdir(aside, dir_fd=place)
+    try:
+        with _folder(aside, place) as folder:
+            for name in names:
+                made = os.open(name, _NEW, 0o666, dir_fd=folder)
+                with os.fdopen(made, "wb") as copy, own_file.opened(source / name) as original:
+                    shutil.copyfileobj(original, copy, BLOCK)
+        os.rename(aside, state, src_dir_fd=place, dst_dir_fd=place)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True, dir_fd=place)
+        raise
 
 
 def bring_in(
@@ -182,8 +203,9 @@ def _files(listed: Manifest) -> list[str]:
 
 
 def _names(folder: Path) -> list[str]:
+    """Not more than a person looks through, whatever others have put there."""
     try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))[:MOST]
     except OSError:
         return []
 
@@ -202,14 +224,23 @@ def _entered(home: Path, disk: str, state: str) -> Iterator[int]:
     manifest.folder_of(home, state)
     with ExitStack() as opened:
         try:
-            at = os.open(_root(home, disk), _FOLDER)
-            opened.callback(os.close, at)
-            for part in (PLACE, state):
-                at = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-                opened.callback(os.close, at)
+            top = opened.enter_context(_folder(_root(home, disk)))
+            place = opened.enter_context(_folder(PLACE, top))
+            folder = opened.enter_context(_folder(state, place))
         except OSError as error:
             raise kept.refused(state, f"there is no folder of it on {disk}") from error
-        yield at
+        yield folder
+
+
+@contextmanager
+def _folder(path: Path | str, within: int | None = None) -> Iterator[int]:
+    """One below another is no link; the first is the person's own link to the disk."""
+    follow = 0 if within is None else os.O_NOFOLLOW
+    folder = os.open(path, _FOLDER | follow, dir_fd=within)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
 
 
 @contextmanager
@@ -240,7 +271,6 @@ def _copy(folder: int, name: str, target: Path) -> None:
     """No more than what it measured: whoever writes there meanwhile fills no disk of ours."""
     with _plain(folder, name, target.parent.name) as file, os.fdopen(os.dup(file), "rb") as source:
         left = os.fstat(file).st_size
-        descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as copy:
-            while left and (piece := source.read(min(left, 4 << 20))):
+        with os.fdopen(os.open(target, _NEW, 0o600), "wb") as copy:
+            while left and (piece := source.read(min(left, BLOCK))):
                 left -= copy.write(piece)
