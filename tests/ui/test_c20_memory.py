@@ -7,7 +7,7 @@ import re
 
 import pytest
 from gearshift_testing.browsing import SLOW_MS, Lab, Visit
-from gearshift_testing.driving import Driver
+from gearshift_testing.driving import Driver, until
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root: cgroups")]
@@ -19,7 +19,8 @@ FILL = "x = bytearray(1024**3)\nfor i in range(0, len(x), 4096): x[i] = 1"
 def test_c20_the_page_says_why_the_kernel_ended_and_offers_a_larger_machine(visit: Visit) -> None:
     surfer = visit("mei-sees-memory")
     surfer.product.account(surfer.user)
-    Driver(surfer.product, surfer.user).start(NAME, "sim-tiny")
+    driver = Driver(surfer.product, surfer.user)
+    driver.start(NAME, "sim-tiny")
     surfer.sign_in()
     page = surfer.page()
     lab = Lab(page)
@@ -42,3 +43,7 @@ def test_c20_the_page_says_why_the_kernel_ended_and_offers_a_larger_machine(visi
     expect(note).to_be_visible(timeout=SLOW_MS)
     lab.button("Dismiss", note).click()
     expect(note).to_have_count(0)
+    told = until(lambda: driver.get(f"workspaces/{surfer.user}/{NAME}/notices"), 60, "control is told")
+    assert {one["code"] for one in told if one["text"] == "memory"} >= {"kernel_oom"}
+    lab.button("History", lab.panel).click()
+    expect(lab.dialog.get_by_role("table", name="What was told")).to_contain_text("out of memory", timeout=SLOW_MS)
