@@ -12,6 +12,7 @@ import { footersPlugin } from './plugins/footers.js';
 import { idlePlugin } from './plugins/idle.js';
 import { jobsPlugin } from './plugins/jobs.js';
 import { kernelRunsPlugin } from './plugins/kernelruns.js';
+import { loadingPlugin } from './plugins/loading.js';
 import { memoryPlugin } from './plugins/memory.js';
 import { outputsPlugin } from './plugins/outputs.js';
 import { panelPlugin } from './plugins/panel.js';
@@ -40,6 +41,7 @@ export default [
   memoryPlugin,
   outputsPlugin,
   connectionLostPlugin,
+  loadingPlugin,
   cellQueuePlugin,
   consoleQueuePlugin,
   questionsPlugin,
