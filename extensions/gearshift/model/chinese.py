@@ -40,6 +40,7 @@ _CAUSES = (
     ("the fork server's child ended without an answer; see the server's log", "启动进程没有响应就结束了，见服务器日志"),
     ("no cheaper machine is left", "没有更便宜的机器"),
     ("{} would not cost less", "{} 不会更便宜"),
+    ("there is none of it here", "此处没有这种机器"),
     ("thaw it first", "请先解冻"),
     # what was sent
     ("it holds a NUL", "其中含有 NUL"),
