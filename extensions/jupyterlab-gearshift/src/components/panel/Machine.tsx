@@ -4,6 +4,7 @@ import * as React from 'react';
 
 import type { CatalogMachine, Gpu, Metrics } from '../../api/answers.js';
 import type { Workspace } from '../../api/records.js';
+import { largerThan } from '../../models/memory.js';
 import { cameFrom, isSwitch } from '../../models/operations.js';
 import { Commands } from '../../tokens.js';
 import { useClosed, useFormat, useGearshift, useNow, usePart, useRun, useStore } from '../context.js';
@@ -137,11 +138,27 @@ function Meters(props: { metrics: Metrics | null; gpus: Gpu[]; memory: number | 
   const cpu = metrics?.cpu_percent ?? null;
   const unread = words.t('not reported here');
   return (
-    <div className="gs-meters">
-      {gpus.length > 0 && <Meter label="GPU" percent={use} text={use === null ? null : `${Math.round(use)}%`} />}
-      {gpus.length > 0 && <Meter label={words.t('VRAM')} percent={vram} text={vramText} />}
-      <Meter label="CPU" percent={cpu} text={cpu === null ? null : `${Math.round(cpu)}%`} why={unread} />
-      <Meter label={words.t('RAM')} percent={ram} text={ramText} why={unread} warning={full} />
+    <>
+      <div className="gs-meters">
+        {gpus.length > 0 && <Meter label="GPU" percent={use} text={use === null ? null : `${Math.round(use)}%`} />}
+        {gpus.length > 0 && <Meter label={words.t('VRAM')} percent={vram} text={vramText} />}
+        <Meter label="CPU" percent={cpu} text={cpu === null ? null : `${Math.round(cpu)}%`} why={unread} />
+        <Meter label={words.t('RAM')} percent={ram} text={ramText} why={unread} warning={full} />
+      </div>
+      {full && <Larger />}
+    </>
+  );
+}
+
+/** Where memory is nearly full: the plan of a switch to one that has more, live where nothing else differs. */
+function Larger(): React.ReactElement {
+  const { store, words } = useGearshift();
+  const run = useRun();
+  const { catalog, machine } = store.state;
+  const larger = largerThan(catalog.value?.machines ?? [], machine.value?.spec.machine);
+  return (
+    <div className="gs-small" style={{ marginTop: 6 }}>
+      <Link onClick={() => run(Commands.switchMachine, larger ? { machine: larger } : {})}>{words.t('Larger machine…')}</Link>
     </div>
   );
 }
