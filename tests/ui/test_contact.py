@@ -90,6 +90,22 @@ def test_one_part_that_fails_says_so_alone(nora: Surfer) -> None:
     expect(disks).not_to_contain_text("A fault of ours")
 
 
+def test_memory_that_is_nearly_full_is_said_in_a_word_as_is_that_nothing_stops(nora: Surfer) -> None:
+    lab = nora.lab("desk")
+    read = {"cpu_percent": 34.0, "cpus": 1.0, "gpus": None, "devices": [], "incident": None}
+    memory = {"memory_bytes": 1_900_000_000, "memory_limit_bytes": 2_000_000_000, "memory_warn_share": 0.85}
+    lab.page.route("**/gearshift/metrics*", lambda route: route.fulfill(json={**read, **memory}))
+    machine = lab.section("Machine")
+    meter = machine.get_by_role("meter", name="RAM")
+    expect(meter).to_have_attribute("aria-valuetext", "RAM 1.9 / 2 GB 95% full", timeout=SLOW_MS)
+    expect(machine).to_contain_text("95% full")
+    expect(machine).to_contain_text("Does not stop when it is idle. Change…")
+    memory["memory_bytes"] = 1_000_000_000
+    expect(meter).to_have_attribute("aria-valuetext", "RAM 1 / 2 GB", timeout=SLOW_MS)
+    expect(machine).not_to_contain_text("full")
+    lab.page.unroute("**/gearshift/metrics*")
+
+
 def test_everything_is_said_in_chinese(nora: Surfer, running: Running) -> None:
     lab = nora.lab("desk")
     plugin = "@jupyterlab/translation-extension:plugin"
