@@ -259,6 +259,31 @@ async def test_a_stop_that_does_not_come_lets_pages_and_the_cell_go_on(move: Mov
     assert (await asyncio.to_thread(lab.http.post, "gearshift/documents/stay")).status_code == 200
 
 
+async def test_a_question_is_asked_again_by_a_server_that_stays_and_gone_with_one_that_is_killed(
+    move: Move,
+) -> None:
+    lab = move.start()
+    one = await move.page()
+    cell = await one.run("name = input('who? '); print('hello', name)")
+    await until(lambda: asked(one, cell))
+    await move.leave()
+    assert "gearshift_input" not in in_file(move.file, cell)["metadata"]
+    (await asyncio.to_thread(lab.http.post, "gearshift/documents/stay")).raise_for_status()
+    question = await until(lambda: one.is_synced and asked(one, cell))
+    answer = {"kernel_id": one.kernel_id, "question": question["id"], "value": "mei"}
+    (await one.post("gearshift/documents/answer", answer)).raise_for_status()
+    await one.done(cell)
+    assert one.text(cell) == "who? mei\nhello mei\n"
+    open_one = await one.run("input('once more? ')")
+    await until(lambda: asked(one, open_one))
+    await move.end()
+    move.start()
+    await move.synced()
+    await one.done(open_one)
+    assert one.cell(open_one)["outputs"][-1]["ename"] == "Stopped"
+    assert asked(one, open_one) is None
+
+
 async def test_pages_are_known_after_more_changes_of_server_than_others_remember(move: Move) -> None:
     """Case 6 does not come by itself: the session is that of the store, not of a process."""
     move.start()
@@ -309,3 +334,7 @@ async def test_half_a_file_that_a_killed_server_left_is_made_whole(move: Move) -
 
 def has(page: SharedPage, cell: str) -> bool:
     return any(found["id"] == cell for found in page.notebook.ycells)
+
+
+def asked(page: SharedPage, cell: str) -> Any:
+    return page.cell(cell)["metadata"].get("gearshift_input")
