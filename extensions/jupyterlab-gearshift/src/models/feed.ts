@@ -110,6 +110,7 @@ export class JobFeed {
       return {};
     }
     this._offset = -KEPT_LOG;
+    this._looked += 1;
     return { rank, log: '' };
   }
 
@@ -126,12 +127,23 @@ export class JobFeed {
     }
   }
 
+  /** One reader at a time: two at once would take the same lines twice. Who comes meanwhile is read for once more. */
   private async _loadLog(): Promise<void> {
     this._logSoon = undefined;
-    const { rank } = this._view;
+    this._moreLog = true;
+    while (this._moreLog && !this._reading) {
+      this._moreLog = false;
+      this._reading = true;
+      await this._readLog();
+      this._reading = false;
+    }
+  }
+
+  private async _readLog(): Promise<void> {
+    const looked = this._looked;
     for (;;) {
-      const page: LogPage | null = await this._client.jobLog(this.id, rank, this._offset).catch(() => null);
-      if (!page || rank !== this._view.rank || !page.text) {
+      const page: LogPage | null = await this._client.jobLog(this.id, this._view.rank, this._offset).catch(() => null);
+      if (!page || looked !== this._looked || !page.text) {
         return;
       }
       this._offset = page.offset;
@@ -159,6 +171,9 @@ export class JobFeed {
   private _rank: number | null = null;
   private _states = 0; // how many were told
   private _offset = -KEPT_LOG; // counted from the end
+  private _looked = 0; // how often another rank was looked at
+  private _reading = false;
+  private _moreLog = false;
   private _pointsSoon: ReturnType<typeof setTimeout> | undefined;
   private _logSoon: ReturnType<typeof setTimeout> | undefined;
   private _wholeSoon: ReturnType<typeof setTimeout> | undefined;

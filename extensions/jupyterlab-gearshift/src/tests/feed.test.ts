@@ -107,3 +107,43 @@ test('a job that failed shows the log of the rank that failed first, and no othe
     mock.timers.reset();
   }
 });
+
+test('lines that come while others are read are taken once each, in their order', async () => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  try {
+    let whole = 'one ';
+    const waiting: (() => void)[] = [];
+    const client = {
+      job: () => Promise.resolve(job(1)),
+      jobMetrics: () => Promise.resolve([]),
+      jobLog: async (_id: string, rank: number, offset: number) => {
+        const from = offset < 0 ? Math.max(0, whole.length + offset) : offset;
+        await new Promise<void>(resolve => waiting.push(resolve));
+        return { rank, offset: whole.length, text: whole.slice(from) };
+      }
+    } as unknown as Client;
+    const answerAll = async (): Promise<void> => {
+      for (let turn = 0; turn < 6; turn += 1) {
+        await settled();
+        waiting.splice(0).forEach(answer => answer());
+      }
+      await settled();
+    };
+    const feed = new JobFeed(client, 'job-1');
+    void feed.load();
+    await settled();
+    void feed.load();
+    feed.apply({ id: 1, kind: 'job.log', data: { job: 'job-1' } } as never);
+    mock.timers.tick(300);
+    await answerAll();
+    assert.equal(feed.view.log, 'one ');
+    whole += 'two ';
+    feed.apply({ id: 2, kind: 'job.log', data: { job: 'job-1' } } as never);
+    mock.timers.tick(300);
+    await answerAll();
+    assert.equal(feed.view.log, 'one two ');
+    feed.dispose();
+  } finally {
+    mock.timers.reset();
+  }
+});

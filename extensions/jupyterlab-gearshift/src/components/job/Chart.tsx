@@ -82,7 +82,7 @@ function Plot(props: { name: string; points: (readonly [number, number])[]; step
         <g key={value}>
           <line className="grid" x1={BOX.left} x2={BOX.right} y1={y(value)} y2={y(value)} />
           <text x={BOX.left - 6} y={y(value) + 4} textAnchor="end">
-            {metric(value)}
+            {metric(Number(value.toPrecision(3)))}
           </text>
         </g>
       ))}

@@ -95,11 +95,14 @@ function Time({ job }: { job: Job }): React.ReactElement {
   );
 }
 
-/** What all of it will cost: as its owner said how long it takes, else by how far it has come. */
+/** What all of it will cost: by how far it has come, else as its owner said how long it takes. */
 function estimateOf(job: Job, now: number): number | null {
-  const planned = plannedCost(job);
+  const [spent, planned] = [costNow(job, now), plannedCost(job)];
   const percent = progressOf(job)?.percent ?? 0;
-  return planned ?? (percent > 1 ? Math.round((costNow(job, now) / percent) * 100) : null);
+  if (percent > 1) {
+    return Math.round((spent / percent) * 100);
+  }
+  return planned !== null && planned > spent ? planned : null;
 }
 
 /** What it has cost: the server's figure, and while it runs what was added since by its price. */
