@@ -15,9 +15,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from gearshift.model.image import Making
@@ -29,7 +30,11 @@ from gearshift_hub.paths import Home
 
 MANIFEST = "gearshift-image.json"
 DIST_INFO = re.compile(r"^(.+?)-([^-]+)\.dist-info$")
+LINKED = ("--quiet", "--link-mode", "hardlink", "--compile-bytecode")
+SYNC = ("pip", "sync", "--require-hashes", *LINKED)
+INSTALL = ("pip", "install", *LINKED)
 Say = Callable[[Making, str], None]
+Uv = Callable[[Sequence[str]], str]
 
 
 @dataclass(frozen=True)
@@ -89,24 +94,24 @@ class Environments:
 
     def build(self, variant: Variant, say: Say) -> Environment:
         """The environment, made unless it is there; two builders of one image are one after the other."""
-        with self._alone(variant.digest):
+        with self._alone(variant.digest) as lock:
             there = self.find(variant.digest)
-            return there or self._make(variant, say)
+            return there or self._make(variant, say, partial(installer.run, cache=self.cache, held=[lock]))
 
     def remove(self, digest: str) -> None:
         for folder in (self.folder(digest), self.kernels(digest)):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _make(self, variant: Variant, say: Say) -> Environment:
+    def _make(self, variant: Variant, say: Say, uv: Uv) -> Environment:
         began, folder = time.monotonic(), self.folder(variant.digest)
         shutil.rmtree(folder, ignore_errors=True)
         say(Making.ENVIRONMENT, f"with Python {python_version()}")
-        installer.run(["venv", "--quiet", "--python", installer.base_python(), str(folder)], self.cache)
+        uv(["venv", "--quiet", "--python", installer.base_python(), str(folder)])
         say(Making.PACKAGES, f"{len(locks.packages(variant.lock))} in its lock")
-        self._sync(variant, folder)
+        uv([*SYNC, "--python", str(folder / "bin/python"), str(variant.lock)])
         if variant.torch:
             say(Making.TORCH, variant.torch)
-            self._torch(variant, variant.torch, folder)
+            _install_torch(variant, variant.torch, folder, uv)
         say(Making.KERNEL, "for workspaces")
         (folder / ".lock").chmod(0o644)  # uv leaves it open to all
         _describe_kernel(folder, self.kernels(variant.digest) / "kernels/python3")
@@ -122,34 +127,14 @@ class Environments:
         _publish(folder / MANIFEST, {name: value for name, value in asdict(made).items() if name != "prefix"})
         return made
 
-    def _sync(self, variant: Variant, folder: Path) -> None:
-        words = [
-            "pip",
-            "sync",
-            "--quiet",
-            "--require-hashes",
-            "--link-mode",
-            "hardlink",
-            "--compile-bytecode",
-        ]
-        installer.run([*words, "--python", str(folder / "bin/python"), str(variant.lock)], self.cache)
-
-    def _torch(self, variant: Variant, torch: str, folder: Path) -> None:
-        """The site's build, and whatever that build brings along beyond the lock."""
-        with tempfile.TemporaryDirectory() as aside:
-            limits = pins(variant.lock, Path(aside) / "pins.txt")
-            words = ["pip", "install", "--quiet", "--link-mode", "hardlink", "--compile-bytecode"]
-            words += ["--constraint", str(limits), "--python", str(folder / "bin/python"), torch]
-            installer.run(words, self.cache)
-
     @contextmanager
-    def _alone(self, digest: str) -> Iterator[None]:
+    def _alone(self, digest: str) -> Iterator[int]:
         folder = self.folder(digest)
         for place in (self.root, folder.parent):
             place.mkdir(mode=0o755, exist_ok=True)
-        with folder.with_suffix(".lock").open("w") as lock:
+        with (folder.parent / f"{folder.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            yield lock.fileno()
 
 
 def python_version() -> str:
@@ -167,6 +152,13 @@ def installed(prefix: Path) -> dict[str, str]:
 def fingerprint(packages: Mapping[str, str]) -> str:
     """Of a set of packages, short enough to be compared by eye."""
     return locks.digest_of("".join(f"{name}=={packages[name]}\n" for name in sorted(packages)))
+
+
+def _install_torch(variant: Variant, torch: str, folder: Path, uv: Uv) -> None:
+    """The site's build, and whatever that build brings along beyond the lock."""
+    with tempfile.TemporaryDirectory() as aside:
+        limits = pins(variant.lock, Path(aside) / "pins.txt")
+        uv([*INSTALL, "--constraint", str(limits), "--python", str(folder / "bin/python"), torch])
 
 
 def _describe_kernel(prefix: Path, target: Path) -> None:

@@ -28,12 +28,13 @@ class InstallError(Exception):
     """uv did not do it; the text is what it said last."""
 
 
-def run(words: Sequence[str], cache: Path) -> str:
-    """One call of uv; returns what it printed."""
+def run(words: Sequence[str], cache: Path, held: Sequence[int] = ()) -> str:
+    """One call of uv; returns what it printed. It keeps the descriptors `held` open, and so the locks on them, also when
+    whoever called it was killed."""
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     argv = [str(uv()), "--no-config", "--no-python-downloads", "--no-progress", *words]
     env = {**environment(dict(os.environ), pip_settings()), "UV_CACHE_DIR": str(cache)}
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, pass_fds=held)
     if done.returncode:
         raise InstallError(_last(done.stderr) or f"uv ended with {done.returncode}")
     return done.stdout
