@@ -36,7 +36,7 @@ BAD: list[tuple[str, Any, str, list[str] | None]] = [
     ("procs", 99, "bad_nodes", ["1-4"]),
     ("launch", "mpi", "bad_request", ["'env', 'torchrun', 'deepspeed' or 'accelerate'"]),
     ("machine", "gpu-9", "unknown_machine", None),
-    ("image", "tensorflow", "unknown_image", ["pytorch"]),
+    ("image", "tensorflow", "unknown_image", ["pytorch", "base"]),
     ("code", "0" * 64, "bad_request", None),
     ("code", "../../etc/passwd", "bad_request", None),
     ("deadline_seconds", 0, "bad_request", None),
