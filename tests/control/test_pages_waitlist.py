@@ -77,7 +77,7 @@ async def test_what_begins_by_itself_needs_the_tick_and_the_press_and_is_withdra
     assert "¥4.50/h" in read(asked)
     plan = Inputs(asked.text).sent["plan"][0]
     unticked = await press(browser, "/wait/agree", plan=plan)
-    assert (unticked.status_code, (await browser.request("GET", "/api/v1/waitlist")).json()) == (403, [])
+    assert (unticked.status_code, (await browser.request("GET", "/api/v1/waitlist")).json()) == (422, [])
     await press(browser, "/wait/agree", plan=plan, agree="yes")
     (wait,) = (await browser.request("GET", "/api/v1/waitlist")).json()
     assert (wait["mode"], wait["cap_nano"]) == ("itself", 4_500_000_000)

@@ -73,7 +73,7 @@ async def agree(request: Request, actor: Actor = Depends(may.page)) -> Response:
     known(request, actor)
     ctx, fields = context(request), await sent(request)
     if fields.get("agree") != "yes":
-        raise fail("needs_confirmation", field="agree", value=str(fields.get("agree", "")))
+        raise fail("bad_request", field="agree", allowed=["yes"], problem="tick the box first")
     try:
         await plans.confirm(ctx, actor, str(fields.get("plan", "")), Confirmation(press=True), pressed=True)
     except GearshiftError as error:
