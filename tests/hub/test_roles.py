@@ -40,6 +40,7 @@ class World:
         return {
             "owner": OWNER, "name": "work", "disk": self.disk, "user": MEMBER, "job": self.job, "part": "x",
             "operation": self.operation, "dataset": "digits", "binned": self.binned,
+            "wait": "none",
         }  # fmt: skip
 
     def plan(self) -> str:
@@ -73,7 +74,9 @@ class Row:
 NO, CSRF, MAY = "unauthenticated", "csrf", "forbidden"
 LOOSE, LONG, RUNS, NONE = "not_attached", "bad_request", "still_running", "unknown_state"
 HIDDEN_DISK, HIDDEN_JOB, NOT_MINE = "unknown_disk", "unknown_job", "plan_unknown"
+NO_PLACE, NOWHERE = "unknown_wait", "unknown_machine"
 HERS = "?workspace=olga/work"
+HER_WISH = {"what": "switch", "workspace": "olga/work", "machine": "none"}
 ONLY_CONTROL = {("PUT", "gearshift/machine"), ("POST", "gearshift/state/shared/bring-in")}
 """Routes of a workspace's server that no person may call."""
 OOM = {"id": "mem-0123456789ab", "code": "kernel_oom"}
@@ -131,6 +134,12 @@ API = (
     Row("GET /workspaces/{owner}/{name}/states", None,          NO,  200,  MAY, MAY, 200, 200),
     Row("POST /workspaces/{owner}/{name}/states", {"note": "n" * 201}, NO, CSRF, MAY, MAY, LONG, LONG),
     Row("POST /workspaces/{owner}/{name}/ticket", None,         NO,  CSRF, MAY, MAY, 200, 200),
+    Row("GET /waitlist", None,                                  NO,  200,  200, 200, 200, 200),
+    Row("GET /waitlist/outlook", None,                          NO,  200,  200, 200, 200, 200, "?machine=gpu-1"),
+    Row("POST /waitlist", lambda _world, _role: HER_WISH,       NO,  CSRF, MAY, MAY, MAY, NOWHERE),
+    Row("GET /waitlist/{wait}", None,                           NO,  NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE),
+    Row("POST /waitlist/{wait}/keep", None,                     NO,  CSRF, NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE),
+    Row("DELETE /waitlist/{wait}", None,                        NO,  CSRF, NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE),
 )  # fmt: skip
 
 PAGES = (
@@ -149,6 +158,12 @@ PAGES = (
     Row("POST /workspaces/{owner}/{name}/start", {},       SIGN_IN,  403,  403, 403, 403, 303),
     Row("GET /workspaces/{owner}/{name}/delete", None,     SIGN_IN,  409,  403, 403, 409, 409),
     Row("POST /workspaces/{owner}/{name}/delete", {"plan": "none"}, SIGN_IN, 403, 303, 303, 303, 303),
+    Row("GET /wait", None,                                 SIGN_IN,  200,  200, 200, 200, 200, "?machine=gpu-1"),
+    Row("POST /wait", {"machine": "none", "image": "pytorch"}, SIGN_IN, 403, 404, 404, 404, 404),
+    Row("POST /wait/agree", {"plan": "none", "agree": "no"}, SIGN_IN, 403, 403, 403, 403, 403),
+    Row("POST /waits/{wait}/start", {},                    SIGN_IN,  403,  404, 404, 404, 404),
+    Row("POST /waits/{wait}/keep", {},                     SIGN_IN,  403,  404, 404, 404, 404),
+    Row("POST /waits/{wait}/withdraw", {},                 SIGN_IN,  403,  404, 404, 404, 404),
     Row("GET /alive", None,                                204,      204,  204, 204, 204, 204),
     Row("GET /login", None,                                SIGN_IN,  302,  302, 302, 302, 302),
     Row("GET /oauth_callback", None,                       403,      403,  403, 403, 403, 403),
@@ -184,6 +199,8 @@ KINDS = (
     Kind("import_state",  lambda _: {**NO_STATE, "disk": "none"},               MAY, MAY,       MAY,  HIDDEN_DISK),
     Kind("delete_state",  lambda _: NO_STATE,                                   MAY, MAY,       NONE, NONE),
     Kind("delete_workspace", lambda _: HER_WORKSPACE,                           MAY, MAY,       RUNS, RUNS),
+    Kind("wait",          lambda _: HER_WISH,                                   MAY, MAY,       MAY, NOWHERE),
+    Kind("reshape_job",   lambda world: {"job": world.job},            HIDDEN_JOB, HIDDEN_JOB,  MAY, "not_queued"),
     Kind("cancel_job",    lambda world: {"job": world.job},            HIDDEN_JOB, HIDDEN_JOB,  201, 201),
     Kind("delete_disk",   lambda world: {"disk": world.disk},               HIDDEN_DISK, MAY,   201, 201),
     Kind("remove_member", lambda world: {"disk": world.disk, "user": MEMBER},
