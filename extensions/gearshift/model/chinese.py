@@ -41,6 +41,7 @@ _CAUSES = (
     ("no cheaper machine is left", "没有更便宜的机器"),
     ("{} would not cost less", "{} 不会更便宜"),
     ("there is none of it here", "此处没有这种机器"),
+    ("tick the box first", "请先勾选"),
     ("thaw it first", "请先解冻"),
     # what was sent
     ("it holds a NUL", "其中含有 NUL"),
