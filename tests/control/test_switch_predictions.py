@@ -215,7 +215,8 @@ async def test_a_plan_that_does_not_fit_is_refused_with_the_figure_until_enough_
     error = refused.json()["error"]
     assert (refused.status_code, error["code"], error["field"]) == (409, "too_small", "machine")
     assert (error["facts"]["need_bytes"], error["facts"]["have_bytes"]) == (3 * GB, 2 << 30)
-    assert "3 GB" in error["message"] and "3 GB" in error["message_zh"]
+    assert "3 GB" in error["message"]
+    assert "3 GB" in error["message_zh"]
     workspace = await alice.workspace()
     assert (workspace["state"], workspace["spec"]["machine"]) == ("ready", "cpu-small")
     shown = await figures(alice, leave_out=["big"])

@@ -46,4 +46,6 @@ def test_c20_the_page_says_why_the_kernel_ended_and_offers_a_larger_machine(visi
     told = until(lambda: driver.get(f"workspaces/{surfer.user}/{NAME}/notices"), 60, "control is told")
     assert {one["code"] for one in told if one["text"] == "memory"} >= {"kernel_oom"}
     lab.button("History", lab.panel).click()
-    expect(lab.dialog.get_by_role("table", name="What was told")).to_contain_text("out of memory", timeout=SLOW_MS)
+    expect(lab.dialog.get_by_role("table", name="What was told")).to_contain_text(
+        "out of memory", timeout=SLOW_MS
+    )

@@ -72,7 +72,9 @@ def a_switch_keeps_the_page_the_kernel_and_its_variables(lab: Lab) -> None:
     expect(lab.dialog).to_contain_text("¥0.10 → ¥1.00/h")
     lab.confirm("Switch to Simulated chip")
     expect(lab.dialog.get_by_role("heading", name="Switching machine")).to_be_visible(timeout=SLOW_MS)
-    lab.page.keyboard.press("Escape")  # what "Continue in background" does, or closing the report if it has ended
+    lab.page.keyboard.press(
+        "Escape"
+    )  # what "Continue in background" does, or closing the report if it has ended
     expect(lab.dialog).to_have_count(0)
     meanwhile = lab.type_cell("kept['answer'] + 1, os.getpid() != pid, os.environ['GEARSHIFT_MACHINE']")
     assert lab.output(meanwhile) == "(42, True, 'sim-1')"

@@ -81,8 +81,7 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
             return bool(WebSocketMixin.check_origin(self, origin))
 
         async def prepare(self) -> None:
-            """Only for a person who may come in. Where the handler makes the room, it warns of a second view of the
-            file when the file is being read for the first."""
+            """Only for a person who may come in. We open the room: the handler would warn of a second view."""
             if self._rooms.closed:
                 raise HTTPError(503, "the server moves")
             await ensure_async(JupyterHandler.prepare(self))
@@ -104,8 +103,7 @@ def room_route(executor: Executor) -> tuple[str, type, dict[str, Any]]:
                 await super().open(room_id)
 
         async def _opened(self, document: str) -> Any:
-            """The room, if it is a file's: others are about people. What is wrong with the file is said by the handler,
-            which tries again."""
+            """The room, if it is a file's. What is wrong with the file is said by the handler, which tries again."""
             if document.count(":") != 2:
                 return None
             try:
