@@ -79,8 +79,8 @@ def test_c09_people_with_odd_names_each_get_their_own(person: Person, space: Nam
     for driver in drivers:
         driver.product.sign_in(driver.user)
     with ThreadPoolExecutor(3) as pool:
-        workspaces = list(pool.map(lambda driver: driver.start("work"), drivers))
-    assert {one["state"] for one in workspaces} == {"ready"}
+        starts = list(pool.map(lambda driver: driver.done(driver.begin_start("work"), 180), drivers))
+    assert len(starts) == len(USERS)
     for driver in drivers:
         body = {"type": "file", "format": "text", "content": driver.user}
         assert driver.server("work", "api/contents/whoami.txt", "PUT", body).is_success
@@ -104,7 +104,7 @@ def launched(space: Namespace, owner: str) -> dict[str, Any]:
     (container,) = pod["spec"]["containers"]
     secret = ("TOKEN", "SECRET", "KEY", "TICKET")
     env = {
-        one["name"]: one["value"].replace(owner, "<me>")
+        one["name"]: one.get("value", "").replace(owner, "<me>")
         for one in container["env"]
         if not any(part in one["name"] for part in secret)
         and one["name"] not in ("GEARSHIFT_STATE_DIR", "JUPYTERHUB_SERVICE_URL")
