@@ -42,8 +42,6 @@ def main(argv: list[str] | None = None) -> int:
     logging.disable(logging.CRITICAL)  # every fault is logged by those who meet it
     began = time.perf_counter()
     count = asyncio.run(storm(given.seed, given.faults))
-    for case in count.cases:
-        print(case)
     print(_line(count, given.seed, time.perf_counter() - began))
     wrong = real(given.seed, given.real) if given.real else 0
     return 1 if count.found or wrong else 0
@@ -55,7 +53,7 @@ async def storm(seed: int, faults: int) -> Count:
         db = Database(url)
         upgrade(db.engine)
         db.close()
-        world = Storm(url, seed)
+        world, shown = Storm(url, seed), 0
         try:
             for goal in (*range(EVERY, faults, EVERY), faults):
                 count = await world.blow(goal)
@@ -63,6 +61,9 @@ async def storm(seed: int, faults: int) -> Count:
                     f"{count.faults} faults in {count.waves} waves: {dict(count.found) or 'nothing'} found",
                     flush=True,
                 )
+                for case in count.cases[shown:]:
+                    print(case, flush=True)
+                shown = len(count.cases)
             return count
         finally:
             await world.close()
