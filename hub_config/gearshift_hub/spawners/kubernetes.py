@@ -141,11 +141,10 @@ class GearshiftKubeSpawner(GearshiftSpawner, KubeSpawner):  # type: ignore[misc]
 
     async def discard(self, tree: str, grace_s: float = 0.0) -> None:
         """Returns when the node has ended it; one that nobody can confirm is `stop_failed`."""
-        await self._start_watching_pods()
         grace = max(LEAST_GRACE_S, round(grace_s))
         ends = time.monotonic() + grace + GONE_S
         asked = False
-        while self._seen(tree) is not None or not asked:
+        while not asked or await self.lives(tree):
             try:
                 asked = asked or await self._delete(tree, grace)
             except (ApiException, *AWAY) as away:
@@ -165,7 +164,12 @@ class GearshiftKubeSpawner(GearshiftSpawner, KubeSpawner):  # type: ignore[misc]
         return True
 
     async def lives(self, tree: str) -> bool:
-        await self._start_watching_pods()
+        """One that nobody can ask about may live."""
+        try:
+            await self._start_watching_pods()
+        except (ApiException, *AWAY) as away:
+            self.log.warning("The cluster does not answer: %r", away)
+            return True
         return self._seen(tree) is not None
 
     async def look(self) -> int | None:
