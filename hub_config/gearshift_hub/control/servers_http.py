@@ -1,4 +1,4 @@
-"""A workspace's own server over HTTP, at its port on this box, with the key of its launch (never a token of ours)."""
+"""A workspace's own server over HTTP, at its port on this box or through the proxy; our key is that of its launch."""
 
 from __future__ import annotations
 
@@ -28,9 +28,15 @@ class HttpServers:
     """The step's own deadline ends whatever takes too long."""
 
     def __init__(
-        self, base_url: str, state_secret: str, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        base_url: str,
+        state_secret: str,
+        proxy_port: int | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        """With a `proxy_port` every server is behind it; without, each at its own port here."""
         self._base_url = base_url
+        self._proxy_port = proxy_port
         self._state_secret = state_secret
         timeout = httpx.Timeout(None, connect=CONNECT_S)
         self._http = httpx.AsyncClient(transport=transport, timeout=timeout, trust_env=False, limits=MANY)
@@ -121,7 +127,7 @@ class HttpServers:
         self, owner: str, name: str, port: int, method: str, path: str, body: dict[str, Any] | None
     ) -> dict[str, Any]:
         prefix = f"{self._base_url}user/{quote(owner, safe='@~')}/{quote(name, safe='')}/gearshift"
-        url = f"http://127.0.0.1:{port}{prefix}/{path}"
+        url = f"http://127.0.0.1:{self._proxy_port or port}{prefix}/{path}"
         headers = {DOOR_KEY_HEADER: door_key(self._state_secret, owner, name)}
         try:
             async with self._http.stream(method, url, json=body, headers=headers) as answer:
