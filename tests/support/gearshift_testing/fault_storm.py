@@ -204,8 +204,14 @@ class Storm:
         await self._jobs.turn()
 
     async def _look(self) -> None:
-        with suppress(Exception):  # the hub may be away; the loop of the product only logs that
-            await self._control.look()
+        """Beside all else, as the loop of the product does: a hub that never answers holds up nobody but the look."""
+
+        async def look() -> None:
+            with suppress(Exception):  # the hub may be away; the loop of the product only logs that
+                await self._control.look()
+
+        self._asked.append(asyncio.ensure_future(look()))
+        await idle()
 
     # -- what must be then ---------------------------------------------------------------------------
 
