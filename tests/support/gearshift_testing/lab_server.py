@@ -120,7 +120,11 @@ class LabServer:
             start_new_session=True,
         )  # fmt: skip
         self.pid = self._process.pid
-        self.url = self._wait_for_address()
+        try:
+            self.url = self._wait_for_address()
+        except BaseException:
+            self.end()  # nobody else will
+            raise
         self.http = httpx.Client(
             base_url=self.url, headers={"Authorization": f"token {TOKEN}"}, timeout=60, trust_env=False
         )
