@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from gearshift.model.units import to_iso
 from gearshift_hub.control.hub import HubDownError
+from gearshift_hub.control.reconcile import servers
 from gearshift_hub.control.services import leases, ledger
 from gearshift_testing.controls import Control, Person
 from gearshift_testing.fakes import hub_away, refuse, until
@@ -236,6 +237,28 @@ async def test_a_frozen_tree_that_was_left_over_is_released(control: Control, al
     await control.look()
     assert len(control.hub.running) == 1
     assert (await alice.workspace())["state"] == "ready"
+
+
+async def test_a_hub_that_never_answers_ends_a_look_and_not_the_looking(
+    control: Control, alice: Person
+) -> None:
+    await alice.start()
+    control.hub.faults.at("release", refuse("step_failed", step="release", cause="a test"))
+    assert (await alice.switch("sim-1"))["state"] == "done"
+    asked = asyncio.Event()
+
+    async def never() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    control.hub.faults.at("release", never)
+    look = asyncio.ensure_future(control.look())
+    await asked.wait()
+    await control.clock.advance(seconds=servers.ANSWER_S)
+    with pytest.raises(HubDownError):
+        await look
+    await control.look()
+    assert len(control.hub.running) == 1
 
 
 def _closed(control: Control) -> list[object]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from gearshift.model.errors import GearshiftError
 from gearshift.model.operation import OperationKind
 from gearshift.model.workspace import WorkspaceState
 from sqlalchemy.orm import Session
 
+from gearshift_hub.control.clock import DeadlineError, within
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.accounts import AccountRow
 from gearshift_hub.control.db.workspaces import WorkspaceRow
-from gearshift_hub.control.hub import ServerState
+from gearshift_hub.control.hub import HubDownError, ServerState
 from gearshift_hub.control.operations import hub_doors, journal
 from gearshift_hub.control.operations.settling import seen_last
 from gearshift_hub.control.services import leases, workspaces
@@ -20,6 +23,9 @@ from gearshift_hub.control.services import leases, workspaces
 log = logging.getLogger("gearshift.reconcile")
 
 ACTOR = "gearshift"
+ANSWER_S = 60.0
+"""So long the hub may take to do what a look asks of it; then the look ends, and the next one asks again."""
+T = TypeVar("T")
 
 
 async def compare(ctx: Context) -> None:
@@ -83,16 +89,24 @@ async def stop_for(ctx: Context, owner: str, name: str, reason: str) -> None:
 async def _release(ctx: Context, owner: str, name: str, operation: str) -> None:
     """What a switch that has ended still holds, the hub having been away then; a frozen tree goes with it."""
     try:
-        await ctx.hub.release(owner, name, operation, "new")
+        await _answered(ctx, ctx.hub.release(owner, name, operation, "new"))
     except GearshiftError as error:
         log.warning("%s/%s: the hold stays: %s", owner, name, error)
+
+
+async def _answered(ctx: Context, call: Awaitable[T]) -> T:
+    """What the hub says; HubDownError when it took the call and never answers."""
+    try:
+        return await within(ctx.clock, ANSWER_S, call)
+    except DeadlineError as late:
+        raise HubDownError(str(late)) from late
 
 
 async def _end_stranger(ctx: Context, state: ServerState, *, known: bool) -> None:
     """A server that we never heard of holds no lease and pays nothing: it is ended, and that is told."""
     log.warning("%s/%s runs without being known here; it is ended", state.owner, state.name)
     operation = f"unknown-{state.operation or state.tree or 'server'}"
-    await ctx.hub.stop(state.owner, state.name, operation)
+    await _answered(ctx, ctx.hub.stop(state.owner, state.name, operation))
     if known:
         with ctx.db.transaction() as session:
             data = {"text": "unknown_server", "workspace": f"{state.owner}/{state.name}"}
