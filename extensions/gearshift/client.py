@@ -145,6 +145,17 @@ class Client:
         except httpx.TransportError as error:
             raise fail("control_unavailable", cause=str(error)) from error
 
+    # -- what is told of a workspace
+
+    def notices(self, workspace: str) -> list[dict[str, Any]]:
+        """What was told in the last seven days, the newest first."""
+        found: list[dict[str, Any]] = self._call("GET", f"workspaces/{_path(workspace)}/notices")
+        return found
+
+    def report_incident(self, workspace: str, incident: Mapping[str, Any]) -> None:
+        """What happened to a kernel; only the workspace's own server may say it."""
+        self._call("POST", f"workspaces/{_path(workspace)}/incidents", json=incident)
+
     # -- kept kernel state
 
     def states(self) -> list[KeptState]:

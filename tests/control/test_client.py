@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "resize_disk": ("d", 1),
     "choose_idle": ("a/w", "stop", 1.0),
     "share_disk": ("d", "bob", "ro"),
+    "report_incident": ("a/w", {}),
 }
 COMPOSED = {"wait", "do"}
 """Made of other methods."""

@@ -160,7 +160,7 @@ PAGES = (
     Row("POST /workspaces/{owner}/{name}/delete", {"plan": "none"}, SIGN_IN, 403, 303, 303, 303, 303),
     Row("GET /wait", None,                                 SIGN_IN,  200,  200, 200, 200, 200, "?machine=gpu-1"),
     Row("POST /wait", {"machine": "none", "image": "pytorch"}, SIGN_IN, 403, 404, 404, 404, 404),
-    Row("POST /wait/agree", {"plan": "none", "agree": "no"}, SIGN_IN, 403, 403, 403, 403, 403),
+    Row("POST /wait/agree", {"plan": "none", "agree": "no"}, SIGN_IN, 403, 422, 422, 422, 422),
     Row("POST /waits/{wait}/start", {},                    SIGN_IN,  403,  404, 404, 404, 404),
     Row("POST /waits/{wait}/keep", {},                     SIGN_IN,  403,  404, 404, 404, 404),
     Row("POST /waits/{wait}/withdraw", {},                 SIGN_IN,  403,  404, 404, 404, 404),

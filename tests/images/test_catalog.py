@@ -84,7 +84,7 @@ def test_an_image_builds_on_its_parent_with_the_very_same_versions() -> None:
 
 
 def test_locks_and_gearshifts_own_environment_agree_on_versions() -> None:
-    ours = Path(CATALOG.folder.parent / "constraints.txt").read_text()
+    ours = (Path(__file__).resolve().parents[2] / "constraints.txt").read_text()
     pinned = {
         re.sub(r"[-_.]+", "-", name).lower(): version
         for name, version in (line.split("==") for line in ours.split() if "==" in line)
