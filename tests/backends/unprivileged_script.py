@@ -65,10 +65,17 @@ def daemons(box: TestBox) -> dict[str, Any]:
     return {"left": len(_mine() - before), "slowest": slowest}
 
 
+LARGE = DAEMONS.replace("time.sleep(600), nameless", "large(), nameless").replace("def nameless", """
+def large():
+    held = bytearray(b'1') * (500 << 20)
+    print('large', flush=True); time.sleep(600)
+def nameless""")
+
+
 def orphans_of_a_killed_keeper(box: TestBox) -> dict[str, Any]:
     before = _mine()
-    handle, log = box.run(box.person("ann"), DAEMONS, "without a chain")
-    wait_until(lambda: "up" in log.read_text(), "the daemons run")
+    handle, log = box.run(box.person("ann"), LARGE, "without a chain")
+    wait_until(lambda: {"up", "large"} <= set(log.read_text().split()), "the daemons run")
     record = box.inside.records.get(handle.tree)
     assert record is not None
     os.kill(record.keeper, signal.SIGKILL)

@@ -11,6 +11,7 @@ import resource
 import shutil
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,15 +96,24 @@ def end_members(groups: Groups, record: Record) -> bool:
     """Kill all that can be found of a tree, in rounds until a round finds nothing. For a tree whose keeper is
     gone: without control groups a process can slip through that has shed session, parent and environment."""
     ends = time.monotonic() + SWEEP_SECONDS
+    killed: dict[int, int] = {}
     while time.monotonic() < ends:
         groups.kill(record.tree)
-        left = members(groups, record)
-        for pid in left:
-            _kill_sterile(pid)
+        left = [process for pid in members(groups, record) if (process := process_table.read(pid))]
         if not left:
-            return True
+            return _are_gone(killed, ends)
+        for process in left:
+            _kill_sterile(process.pid)
+        killed |= {process.pid: process.start for process in left}
         time.sleep(ROUND_SECONDS)
     return False
+
+
+def _are_gone(killed: Mapping[int, int], ends: float) -> bool:
+    """Wait for the killed: one whose memory is being taken back still runs, and no longer shows its mark."""
+    return all(
+        process_table.wait_for_end(pid, start, ends - time.monotonic()) for pid, start in killed.items()
+    )
 
 
 def members(groups: Groups, record: Record) -> list[int]:
