@@ -9,25 +9,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/support"))
 
-from gearshift_testing.real_gangs import Gang, gangs
+from gearshift_testing.real_gangs import STUBBORN, Gang, gangs
 
 from benchmarks.measure import Figures, record
 
 TRIES, GRACE, ALLOWED_SECONDS = 200, 0.2, 1.0
 PROCESSES = 8
-STUBBORN = """
-    import os, signal, subprocess, time
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if os.fork() == 0:
-        time.sleep(600)
-    subprocess.Popen(["sleep", "600"])
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(600)
-        os._exit(0)
-    time.sleep(600)
-"""
 
 
 def main() -> None:

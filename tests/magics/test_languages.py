@@ -100,7 +100,7 @@ def test_a_job_and_its_failure_are_told_in_chinese(chinese: Any, stand_in: Any) 
     }
     stand_in.job["state"] = "failed"
     said = chinese.run("%gearshift jobs")
-    assert "节点 1 上的进程 3 最先失败，信号 9：killed" in said
+    assert "节点 1 的 rank 3 最先失败，信号 9：killed" in said
     chinese.run("%gearshift show job-0badcafe")
     shown = chinese.displayed[0]["text/plain"]
     assert "备注   第 2 次尝试" in shown

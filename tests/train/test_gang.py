@@ -9,26 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from gearshift_testing.real_gangs import STUBBORN
 
 Gang = Any
 
 Make = Callable[..., Gang]
-
-STUBBORN = """
-    import os, signal, subprocess, sys, time
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if os.fork() == 0:
-        time.sleep(600)
-    subprocess.Popen(["sleep", "600"])
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(600)
-        os._exit(0)
-    print("up", flush=True)
-    time.sleep(600)
-"""
-
 
 def up(ranks: int) -> Callable[[Gang], bool]:
     return lambda gang: all("up" in gang.log(rank) for rank in range(ranks))

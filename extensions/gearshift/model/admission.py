@@ -6,18 +6,19 @@ Nothing is remembered between two requests, so an earlier failure cannot colour 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from gearshift.model.errors import fail
 from gearshift.model.image import Image
 from gearshift.model.image_rules import check_image
+from gearshift.model.job import JobSpec
 from gearshift.model.lease import Ask, Grant, Lease, Pool, Purpose, availability, grant
 from gearshift.model.machine import Amount, Machine, Plan
 from gearshift.model.record import Record
 from gearshift.model.units import HOUR_US, cost_nano, format_money
-from gearshift.model.workspace import DiskMount, Mode
+from gearshift.model.workspace import DiskMount, Mode, WorkspaceSpec
 
 
 class Limits(Record):
@@ -46,6 +47,19 @@ class Request(Record):
     keep_memory: bool = False
     budget_nano: int | None = None
     expected_us: Annotated[int, Field(ge=0)] | None = None
+
+    @classmethod
+    def of(cls, user: str, spec: WorkspaceSpec | JobSpec, **rest: Any) -> Request:
+        """What a workspace or a job names of machine, image, plan, disks and data sets; `rest` are the other fields."""
+        return cls(
+            user=user,
+            machine=spec.machine,
+            image=spec.image,
+            plan=spec.plan,
+            disks=spec.disks,
+            datasets=spec.datasets,
+            **rest,
+        )
 
 
 class World(Record):

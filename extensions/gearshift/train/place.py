@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,3 +64,12 @@ def world_size() -> int:
 def _path(name: str) -> Path | None:
     value = os.environ.get(name)
     return Path(value) if value else None
+
+
+def is_address(text: str) -> bool:
+    """Of IPv4 or IPv6, and no name."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

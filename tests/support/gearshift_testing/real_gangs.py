@@ -21,6 +21,22 @@ from gearshift.train.bundle import Bundle, Code
 from gearshift.train.gang import sweep
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
 
+STUBBORN = """
+    import os, signal, subprocess, sys, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if os.fork() == 0:
+        time.sleep(600)
+    subprocess.Popen(["sleep", "600"])
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+    print("up", flush=True)
+    time.sleep(600)
+"""
+"""Ranks that hear no TERM, each with a child, a process of another program, and one that left its session: four a rank."""
+
 
 @dataclass
 class Gang:

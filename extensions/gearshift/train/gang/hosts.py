@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from gearshift.train.gang.enclosure import MS_BIND, Enclosure, libc
 from gearshift.train.gang.order import Order
+from gearshift.train.place import is_address
 
 SYSTEM = Path("/etc/hosts")
 
@@ -47,15 +47,7 @@ def _of_box() -> str:
 
 def _lines(order: Order) -> str:
     """A node's names, and one for the form in which torch asks who an IPv4 peer is: else it warns of each."""
-    known = [(n, place.address) for n, place in enumerate(order.nodes) if _is_address(place.address)]
+    known = [(n, place.address) for n, place in enumerate(order.nodes) if is_address(place.address)]
     names = [f"{address} node-{n} node-{n}.{order.job}\n" for n, address in known]
     mapped = [f"::ffff:{address} peer-{n}\n" for n, address in known if ":" not in address]
     return MARK + "".join(names + mapped)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

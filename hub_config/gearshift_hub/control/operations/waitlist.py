@@ -231,16 +231,8 @@ def _asked(ctx: Context, session: Session, actor: Actor, joining: Joining) -> _A
         _check_not_running(session, owner, name)
     if owner != actor.name:
         raise fail("forbidden", role="the owner", role_zh="所有者")
-    request = Request(
-        user=owner,
-        machine=spec.machine,
-        image=spec.image,
-        plan=spec.plan,
-        disks=spec.disks,
-        datasets=spec.datasets,
-        purpose=Purpose.SWITCH if joining.what is WaitKind.SWITCH else Purpose.WORKSPACE,
-        workspace=f"{owner}/{name}",
-    )
+    purpose = Purpose.SWITCH if joining.what is WaitKind.SWITCH else Purpose.WORKSPACE
+    request = Request.of(owner, spec, purpose=purpose, workspace=f"{owner}/{name}")
     checked = check(request, admission.world(ctx, session, owner))
     if not leases.inventory(ctx, session)[spec.machine]["total"]:
         raise fail("bad_request", field="machine", value=spec.machine, problem="there is none of it here")

@@ -59,13 +59,9 @@ def admit_workspace(
     """May this workspace run on this machine now? `restarting`: what it holds is given back before it starts."""
     images.check(ctx, spec.image)
     workspace = f"{owner}/{name}"
-    request = Request(
-        user=owner,
-        machine=spec.machine,
-        image=spec.image,
-        plan=spec.plan,
-        disks=spec.disks,
-        datasets=spec.datasets,
+    request = Request.of(
+        owner,
+        spec,
         purpose=Purpose.SWITCH if replacing else Purpose.WORKSPACE,
         workspace=workspace,
         replacing=replacing,

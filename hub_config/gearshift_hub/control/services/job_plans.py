@@ -182,18 +182,7 @@ def admitted(ctx: Context, session: Session, actor: Actor, spec: JobSpec, beside
     world = admission.world(ctx, session, actor.name)
     others = tuple(job for job in job_line.unended(session, actor.name) if job != besides)
     world = world.model_copy(update={"jobs_of_user": others})
-    request = Request(
-        user=actor.name,
-        machine=spec.machine,
-        image=spec.image,
-        plan=spec.plan,
-        disks=spec.disks,
-        datasets=spec.datasets,
-        count=spec.nodes,
-        procs=spec.procs,
-        purpose=Purpose.JOB,
-        workspace=None,
-    )
+    request = Request.of(actor.name, spec, count=spec.nodes, procs=spec.procs, purpose=Purpose.JOB)
     price = check(request, world).price_per_hour_nano
     _check_place(ctx, actor, spec)
     return price
