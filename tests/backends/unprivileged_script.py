@@ -65,11 +65,14 @@ def daemons(box: TestBox) -> dict[str, Any]:
     return {"left": len(_mine() - before), "slowest": slowest}
 
 
-LARGE = DAEMONS.replace("time.sleep(600), nameless", "large(), nameless").replace("def nameless", """
+LARGE = DAEMONS.replace("time.sleep(600), nameless", "large(), nameless").replace(
+    "def nameless",
+    """
 def large():
     held = bytearray(b'1') * (500 << 20)
     print('large', flush=True); time.sleep(600)
-def nameless""")
+def nameless""",
+)
 
 
 def orphans_of_a_killed_keeper(box: TestBox) -> dict[str, Any]:

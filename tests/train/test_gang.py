@@ -15,6 +15,7 @@ Gang = Any
 
 Make = Callable[..., Gang]
 
+
 def up(ranks: int) -> Callable[[Gang], bool]:
     return lambda gang: all("up" in gang.log(rank) for rank in range(ranks))
 
