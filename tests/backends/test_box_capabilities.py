@@ -77,6 +77,13 @@ def test_nobody_is_told_that_everything_needs_root() -> None:
     assert not any(said[name] for name in ("root", "uid_per_person", "cgroup_memory", "freeze"))
 
 
+@root
+def test_without_iptables_the_box_says_so_and_takes_no_port_for_closed(tmp_path: Path) -> None:
+    probe = [sys.executable, "-m", "gearshift_hub.backends.local.probes", "owner_rule"]
+    done = subprocess.run(probe, capture_output=True, text=True, env={"PATH": str(tmp_path)}, check=False)
+    assert (done.returncode, done.stdout.strip()) == (1, "iptables is not installed")
+
+
 @pytest.mark.root
 @root
 def test_a_port_is_closed_to_every_uid_but_its_owners(found: capabilities.Capabilities) -> None:
@@ -97,10 +104,11 @@ def test_a_port_is_closed_to_every_uid_but_its_owners(found: capabilities.Capabi
     assert job == {"owner": "open", "other": "refused", "left": "nothing"}
 
 
-def test_without_root_the_firewall_says_why_not() -> None:
-    if os.geteuid() != 0:
-        assert firewall.why_unusable() == "only root may set firewall rules"
-    assert firewall.why_unusable() is None or isinstance(firewall.why_unusable(), str)
+def test_without_root_a_port_is_not_taken_for_closed() -> None:
+    person = ["setpriv", "--reuid", "28001", "--clear-groups"] if os.geteuid() == 0 else []
+    code = "from gearshift_hub.backends.local import firewall; firewall.close_ports(28001, [9])"
+    done = subprocess.run([*person, sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].startswith(f"{firewall.__name__}.FirewallUnusable: ")
 
 
 class DriverError(Exception):

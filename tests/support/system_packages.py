@@ -17,6 +17,7 @@ NEEDED = {
     "postgresql": lambda: shutil.which("initdb") or glob("/usr/lib/postgresql/*/bin/initdb"),
     "fonts-noto-cjk": lambda: glob("/usr/share/fonts/opentype/noto/NotoSansCJK*"),
     "make": lambda: shutil.which("make"),
+    "iptables": lambda: shutil.which("iptables"),
     "g++": lambda: shutil.which("g++"),  # DeepSpeed compiles its gloo helper once
 }
 

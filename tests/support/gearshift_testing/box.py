@@ -29,7 +29,8 @@ from gearshift_hub.backends.local.processes import Handle, Trees
 from gearshift_hub.paths import Home
 
 GIB = 1 << 30
-FIRST_UID = 28_000
+FIRST_UID = 28_000 + 100 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+"""Files of tests that run at the same time see each other's processes: their people have other uids."""
 
 
 @contextmanager

@@ -5,7 +5,6 @@ torch's rendezvous asks nobody for a password. An owner rule refuses connections
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -20,7 +19,10 @@ class FirewallUnusable(Exception):
 
 def close_ports(uid: int, ports: Sequence[int]) -> None:
     """Refuse new loopback connections to these TCP ports from every uid but this one. Raises FirewallUnusable."""
-    for tool in _tools():
+    tools = _tools()
+    if TOOLS[0] not in tools:
+        raise FirewallUnusable("iptables is not installed")
+    for tool in tools:
         for port in ports:
             if _run(tool, "-C", *_rule(uid, port)).returncode != 0:
                 done = _run(tool, "-I", *_rule(uid, port))
@@ -33,16 +35,6 @@ def open_ports(uid: int, ports: Sequence[int]) -> None:
     for tool in _tools():
         for port in ports:
             _run(tool, "-D", *_rule(uid, port))
-
-
-def why_unusable() -> str | None:
-    """None where owner rules can be set in the calling process's network, else the reason."""
-    if os.geteuid() != 0:
-        return "only root may set firewall rules"
-    if shutil.which(TOOLS[0]) is None:
-        return "iptables is not installed"
-    done = _run(TOOLS[0], "-S", "OUTPUT")
-    return None if done.returncode == 0 else _reason(done)
 
 
 def _rule(uid: int, port: int) -> list[str]:
