@@ -46,8 +46,10 @@ def signed_in(browser: Browser, url: str, name: str, password: str) -> Page:
     return page
 
 
-def never_been_there(page: Page) -> Page:
-    """The same person in a browser with an empty cache: the stock hub opens Lab right after the sign-in, ours does not."""
+def empty_cache(page: Page, server_url: str) -> Page:
+    """The same person in a browser that has nothing of Lab. Lab was opened before on both sides: the stock hub does
+    it by itself at the sign-in, and with it the server has asked the hub who this is."""
+    load_lab(page, server_url)
     browser, held = page.context.browser, page.context.storage_state()
     assert browser is not None
     page.context.close()

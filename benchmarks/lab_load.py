@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from benchmarks.browser import chromium, load_lab, never_been_there, signed_in
+from benchmarks.browser import chromium, empty_cache, load_lab, signed_in
 from benchmarks.measure import Figures, alternate, report, timed
 from benchmarks.ours import Ours, product
 from benchmarks.stock import Stock
@@ -52,7 +52,7 @@ def main() -> None:
 
 def cold(browser: Browser, hub_url: str, server_url: str, password: str) -> float:
     """A browser that has nothing of Lab in its cache."""
-    page = never_been_there(signed_in(browser, hub_url, "mei", password))
+    page = empty_cache(signed_in(browser, hub_url, "mei", password), server_url)
     seconds = timed(lambda: load_lab(page, server_url))
     page.context.close()
     return seconds
