@@ -85,6 +85,7 @@ def a_switch_keeps_the_page_the_kernel_and_its_variables(lab: Lab) -> None:
     lab.button("History", lab.panel).click()
     lab.button("Report", lab.dialog).first.click()
     expect(lab.dialog).to_contain_text("You are on Simulated chip.")
+    expect(lab.dialog.locator(".gs-facts")).to_contain_text(re.compile(r"Cost of this switch\s*< ¥0.01"))
     lab.page.keyboard.press("Escape")
 
 

@@ -37,7 +37,7 @@ function title(part: SpanPart, words: Words): string {
 }
 
 /** What is less than the smallest coin is not nothing. */
-function amount(cost: SpanCost): string {
+export function amount(cost: SpanCost): string {
   const shown = money(cost.amount_nano, style(cost));
   return cost.amount_nano > 0 && shown === money(0, style(cost)) ? `< ${money(CENT, style(cost))}` : shown;
 }

@@ -8,7 +8,7 @@ import { numeric } from '../../models/progress.js';
 import { useGearshift } from '../context.js';
 import { Link } from '../parts.js';
 
-const BOX = { left: 40, right: 434, top: 8, bottom: 130 };
+const BOX = { left: 52, right: 434, top: 8, bottom: 130 };
 const TABLE_ROWS = 100;
 
 export function Chart(props: { name: string; points: readonly MetricPoint[]; steps: number | null; tone: 1 | 2 | 3 }): React.ReactElement | null {

@@ -3,8 +3,10 @@
 import { Clipboard } from '@jupyterlab/apputils';
 import * as React from 'react';
 
+import type { SpanCost } from '../../api/answers.js';
 import type { Operation } from '../../api/records.js';
 import { Icon } from '../../icons.js';
+import { amount } from '../../models/footwords.js';
 import { expectedSeconds, outcomeOf, pausedSeconds, reportsOf, tookSeconds, waitedSeconds } from '../../models/operations.js';
 import { useFormat, useGearshift, useRun, useStore } from '../context.js';
 import { Button, Link, Note } from '../parts.js';
@@ -125,6 +127,7 @@ function Figures({ op }: { op: Operation }): React.ReactElement {
   const format = useFormat();
   const price = useStore(state => state.machine.value?.price_per_hour_nano ?? null);
   const paused = pausedSeconds(op);
+  const cost = useCost(op);
   return (
     <div className="gs-card gs-facts" style={{ marginTop: 12 }}>
       <div>
@@ -137,11 +140,25 @@ function Figures({ op }: { op: Operation }): React.ReactElement {
         </div>
       </div>
       <div>
+        <div className="gs-small gs-muted">{words.t('Cost of this switch')}</div>
+        <div className="gs-num">{cost === null ? '–' : amount(cost)}</div>
+      </div>
+      <div>
         <div className="gs-small gs-muted">{words.t('From now on')}</div>
         <div className="gs-num">{price === null ? '–' : format.perHour(price)}</div>
       </div>
     </div>
   );
+}
+
+/** What the workspace was charged, by the ledger, from the press to the end; null while that is not known. */
+function useCost({ created_at, ended_at }: Operation): SpanCost | null {
+  const { client } = useGearshift();
+  const [cost, setCost] = React.useState<SpanCost | null>(null);
+  React.useEffect(() => {
+    client.cost(created_at, ended_at).then(setCost, () => setCost(null));
+  }, [client, created_at, ended_at]);
+  return cost;
 }
 
 function NotSwitched({ op, names, close, again, choose }: ReportProps): React.ReactElement {
