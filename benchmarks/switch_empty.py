@@ -17,7 +17,9 @@ from benchmarks.measure import Figures, alternate, report, timed
 from benchmarks.ours import Ours, product
 from benchmarks.stock import Stock
 
-RUNS, GOAL, WORST = 20, 0.25, 3
+RUNS, GOAL = 20, 0.25
+ALL, WORST = 200, 3
+"""None of so many runs of ours may take longer than so many times their median."""
 
 
 def main() -> None:
@@ -31,12 +33,13 @@ def main() -> None:
         load_lab(peer_page, there)
         kernel = Kernel(url, ours.tokens["mei"], "bench.ipynb")
         kernel.run("1")
-        machines = iter(["sim-1", "cpu-small"] * RUNS)
+        machines = iter(["sim-1", "cpu-small"] * (ALL // 2))
         values = alternate(
             lambda: switch_ours(ours, kernel, next(machines)), lambda: switch_stock(stock, peer_page), RUNS
         )
-    worst = max(values[0]) / statistics.median(values[0])
-    print(f"slowest run of ours: {worst:.1f} x its median (goal <= {WORST})")
+        runs = values[0] + [switch_ours(ours, kernel, next(machines)) for _ in range(ALL - RUNS)]
+    worst = max(runs) / statistics.median(runs)
+    print(f"slowest of {ALL} runs of ours: {worst:.1f} x their median (goal <= {WORST})")
     report(
         "switch_empty", Figures("ours", values[0]), Figures("stock", values[1]), GOAL, "stock JupyterHub 6.1"
     )
