@@ -77,6 +77,7 @@ def server_settings(documents_on_server: bool) -> dict[str, Any]:
                 "gearshift.lab": True,
                 "jupyter_lsp": False,
                 "notebook_shim": False,
+                "jupyter_server_proxy": False,
                 **dict.fromkeys(DOCUMENT_EXTENSIONS, documents_on_server),
             },
             "disable_check_xsrf": False,
@@ -103,6 +104,10 @@ LANGUAGE_SERVER_PLUGINS = (
 """Their server side is off: it looks for language servers with npm at each start."""
 
 
+PROXY_PAGES = "@jupyterhub/jupyter-server-proxy"
+"""Its server side is off too: it opens every port of the box to the page; our extension uses it for one app alone."""
+
+
 DOCUMENT_EXTENSIONS = ("jupyter_server_fileid", "jupyter_server_ydoc")
 """The shared document's server half; its page half is the two below."""
 DOCUMENT_PAGES = ("@jupyter/docprovider-extension", "@jupyter/collaboration-extension")
@@ -123,7 +128,7 @@ def page_settings(documents_on_server: bool) -> dict[str, Any]:
     return {
         "buildAvailable": False,
         "buildCheck": False,
-        "disabledExtensions": dict.fromkeys((*LANGUAGE_SERVER_PLUGINS, *documents), True),
+        "disabledExtensions": dict.fromkeys((*LANGUAGE_SERVER_PLUGINS, PROXY_PAGES, *documents), True),
     }
 
 
