@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,11 @@ def test_a_failure_is_the_exit_status_and_names_script_and_line(command) -> None
         (("run", "--machine", "sim-1", "--nodes", "0", *CAPS, "train.py"), "Allowed: 1-4"),
         (("run", "--machine", "sim-1", "--nodes", "1000", *CAPS, "train.py"), "Allowed: 1-4"),
         (("run", "--machine", "gpu-9", *CAPS, "train.py"), "no machine 'gpu-9'"),
+        (("run", "--machine", "sim-1", "--priority", "3", *CAPS, "train.py"), "Allowed: -10 to 0"),
+        (("run", "--machine", "sim-1", "--expect", "soon", *CAPS, "train.py"), "'soon' is no duration"),
         (("logs", "job-00000000"), "no job 'job-00000000'"),
+        (("logs", "-f", "job-00000000"), "no job 'job-00000000'"),
+        (("cancel", "job-00000000", *CAPS), "no job 'job-00000000'"),
     ],
 )
 def test_a_wrong_word_is_refused_with_status_2(command, words, said) -> None:  # type: ignore[no-untyped-def]
@@ -117,3 +122,50 @@ def test_what_cannot_be_resumed_says_why(command) -> None:  # type: ignore[no-un
     assert refused.returncode == 2
     assert f"Job '{id}' has no complete checkpoint" in refused.stderr
     assert "no job 'job-00000000'" in command("resume", "job-00000000", *CAPS).stderr
+
+
+def test_what_is_expected_and_how_urgent_it_is_reach_the_line(  # type: ignore[no-untyped-def]
+    command, running: Running
+) -> None:
+    words = ("--machine", "sim-1", "--expect", "90min", "--priority", "-3", "--retry", "error=1", "-f", *CAPS)
+    done = command("run", *words, "train.py")
+    assert done.returncode == 0, done.stderr
+    with Client(running.url, running.sign_in("cleo")) as control:
+        spec = control.job(done.stdout.split()[1])["spec"]
+    assert (spec["expected_seconds"], spec["priority"], spec["max_restarts"]) == (5400, -3, 1)
+
+
+def test_a_job_that_was_sent_off_is_waited_for_elsewhere_and_its_end_is_the_exit_status(  # type: ignore[no-untyped-def]
+    command, running: Running, tmp_path: Path
+) -> None:
+    (tmp_path / "waits.py").write_text(
+        "import os, sys, time\nprint('up', flush=True)\n"
+        "while not os.path.exists(os.environ['GO']):\n    time.sleep(0.02)\n"
+        "print('went on', flush=True)\nsys.exit(int(sys.argv[1]))\n"
+    )
+    go = running.home.homes / "cleo" / "go"
+    sent = [
+        command("run", "--machine", "sim-1", "--env", f"GO={go}", *CAPS, "--", "waits.py", c) for c in "03"
+    ]
+    assert [one.returncode for one in sent] == [0, 0], sent[0].stderr + sent[1].stderr
+    ids = [one.stdout.split()[1] for one in sent]
+    with ThreadPoolExecutor(2) as pool:
+        followed = [pool.submit(command, "logs", "-f", id) for id in ids]
+        try:
+            go.touch()
+            ended = [one.result() for one in followed]
+        finally:
+            go.unlink(missing_ok=True)
+    assert [one.returncode for one in ended] == [0, 1], [one.stderr for one in ended]
+    assert all(one.stdout == "up\nwent on\n" for one in ended)
+    assert f"job {ids[0]}: Finished" in ended[0].stderr
+
+
+def test_following_a_job_that_is_cancelled_ends_as_an_interrupted_command(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "for_ever.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(600)\n")
+    id = command("run", "--machine", "sim-1", *CAPS, "for_ever.py").stdout.split()[1]
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(command, "logs", "-f", id)
+        assert command("cancel", id, *CAPS).returncode == 0
+        ended = following.result()
+    assert (ended.returncode, "cancelled" in ended.stderr.lower()) == (130, True), ended.stderr
