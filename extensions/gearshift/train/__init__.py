@@ -20,6 +20,7 @@ from gearshift.train.results import result
 if TYPE_CHECKING:
     from gearshift.train import chip
     from gearshift.train.checkpoint import load_checkpoint, load_sharded, save_checkpoint, save_sharded
+    from gearshift.train.deepspeed_checkpoint import load_deepspeed, save_deepspeed
     from gearshift.train.distributed import barrier, init, interrupted
 
 __all__ = [
@@ -30,11 +31,13 @@ __all__ = [
     "init",
     "interrupted",
     "load_checkpoint",
+    "load_deepspeed",
     "load_sharded",
     "log",
     "rank",
     "result",
     "save_checkpoint",
+    "save_deepspeed",
     "save_sharded",
     "world_size",
 ]
@@ -44,8 +47,10 @@ _WITH_TORCH = {
     "init": "distributed",
     "interrupted": "distributed",
     "load_checkpoint": "checkpoint",
+    "load_deepspeed": "deepspeed_checkpoint",
     "load_sharded": "checkpoint",
     "save_checkpoint": "checkpoint",
+    "save_deepspeed": "deepspeed_checkpoint",
     "save_sharded": "checkpoint",
 }
 

@@ -6,7 +6,7 @@ import importlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from gearshift.train.gang import checkpoints
 from gearshift.train.place import here
 
 KEEP = 2
-RANKS, SHARDED = "ranks", "sharded"
-SAVED_BY = {RANKS: "save_checkpoint", SHARDED: "save_sharded"}
+RANKS, SHARDED, DEEPSPEED = "ranks", "sharded", "deepspeed"
+SAVED_BY = {RANKS: "save_checkpoint", SHARDED: "save_sharded", DEEPSPEED: "save_deepspeed"}
 
 
 def save_checkpoint(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
@@ -27,7 +27,7 @@ def save_checkpoint(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
 
     The mark `complete` is written last, by rank 0, after every rank's shard is on disk under its final name.
     """
-    return _save(step, keep, RANKS, lambda folder: _write_shard(state, folder / f"rank-{here().rank}.pt"))
+    return save(step, keep, RANKS, lambda folder: _write_shard(state, folder / f"rank-{here().rank}.pt"))
 
 
 def save_sharded(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
@@ -35,7 +35,7 @@ def save_sharded(state: dict[str, Any], step: int, keep: int = KEEP) -> Path:
 
     `state` is as torch.distributed.checkpoint.state_dict gives it: tensors that all ranks have, or shards (DTensor).
     """
-    return _save(step, keep, SHARDED, lambda folder: _dcp().save(state, checkpoint_id=folder))
+    return save(step, keep, SHARDED, lambda folder: _dcp().save(state, checkpoint_id=folder))
 
 
 def load_checkpoint(map_location: Any = "cpu") -> tuple[int, dict[str, Any]] | None:
@@ -43,25 +43,28 @@ def load_checkpoint(map_location: Any = "cpu") -> tuple[int, dict[str, Any]] | N
 
     Which one it is was decided once by the supervisor, before any rank started.
     """
-    found = _resumed(RANKS)
+    found = resumed(RANKS)
     if found is None:
         return None
-    step, folder = found
+    step, folder, _ = found
     shard = folder / f"rank-{here().rank}.pt"
     return step, torch.load(shard, map_location=map_location, weights_only=False)
 
 
 def load_sharded(state: dict[str, Any]) -> int | None:
     """Fill `state` in place from the checkpoint that all ranks resume from, and return its step; None: a fresh start."""
-    found = _resumed(SHARDED)
+    found = resumed(SHARDED)
     if found is None:
         return None
-    step, folder = found
+    step, folder, _ = found
     _dcp().load(state, checkpoint_id=folder)
     return step
 
 
-def _save(step: int, keep: int, form: str, write: Callable[[Path], object]) -> Path:
+def save(
+    step: int, keep: int, form: str, write: Callable[[Path], object], made: Mapping[str, Any] | None = None
+) -> Path:
+    """What all forms have in common: `write` puts this rank's part into a folder that is marked when all have."""
     place = here()
     folder = checkpoints.folder(place.checkpoints, step)
     if place.rank == 0:
@@ -71,14 +74,15 @@ def _save(step: int, keep: int, form: str, write: Callable[[Path], object]) -> P
     _sync(folder)
     barrier()
     if place.rank == 0:
-        _mark(folder, {"form": form, "ranks": place.world_size})
+        _mark(folder, {"form": form, "ranks": place.world_size, **(made or {})})
         _thin_out(place.checkpoints, keep)
         metrics.log(step=step, checkpoint=step)
     barrier()
     return folder
 
 
-def _resumed(form: str) -> tuple[int, Path] | None:
+def resumed(form: str) -> tuple[int, Path, dict[str, Any]] | None:
+    """Step, folder and mark of the checkpoint that all ranks resume from, when it has this form; None: a fresh start."""
     place = here()
     if place.resume is None:
         return None
@@ -91,7 +95,7 @@ def _resumed(form: str) -> tuple[int, Path] | None:
             f"{place.resume} was saved by {made['ranks']} ranks and there are {place.world_size} now: "
             "save_sharded and load_sharded can do that"
         )
-    return int(step[1]), place.resume
+    return int(step[1]), place.resume, made
 
 
 def _made(folder: Path) -> dict[str, Any]:
