@@ -89,6 +89,10 @@ _CAUSES = (
     ("error", "出错"),
     ("interruption", "中断"),
     ("node {} was lost", "节点 {} 已丢失"),
+    (
+        "node {} used {} GB of its {} GB of memory; rank {} the most, {} GB",
+        "节点 {} 使用了 {} GB 内存，而它只有 {} GB；其中 rank {} 最多，{} GB",
+    ),
     ("the network of node {} was cut for {} s", "节点 {} 的网络已中断 {} 秒"),
     ("node {} ({}) did not join within {} s: rank {}: {}", "节点 {}（{}）未在 {} 秒内加入：rank {}：{}"),
     ("rank {}: the name {} of node 0 is not known (step: look-up)", "rank {}：节点 0 的名称 {} 未知（步骤：查找）"),

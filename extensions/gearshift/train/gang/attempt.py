@@ -1,7 +1,8 @@
 """One attempt: start every member, watch until all ended well or something went wrong, then end all of it.
 
 What goes wrong is seen within stated bounds: a rank or node that ends at once, a halted rank after `halted_seconds`,
-a cut cable after `cut_seconds`, a rank that others wait for after the group timeout and ANSWER_SECONDS.
+a cut cable after `cut_seconds`, a rank that others wait for after the group timeout and ANSWER_SECONDS, a node that
+uses more memory than it has within a turn and `node_memory.EVERY_SECONDS`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gearshift.train.gang import failure, hosts, memory_limit, sweep
+from gearshift.train.gang import failure, hosts, memory_limit, node_memory, sweep
 from gearshift.train.gang.blame import Scene
 from gearshift.train.gang.enclosure import Enclosure, die_with_parent
 from gearshift.train.gang.endings import Ending, Reason, of_failure
@@ -59,6 +60,7 @@ class Attempt:
         self._seen_ns: dict[int, int] = {}
         self._gone: set[int] = set()
         self._joined = False
+        self._weigh_at = 0.0
         self._selector = selectors.DefaultSelector()
         self._logs = LogLimit(order.attempt_dir(number), order.log_bytes)
 
@@ -93,7 +95,7 @@ class Attempt:
             if any(member.exit_code for member in self._members):
                 self._settle(SETTLE_SECONDS)
             over = self._asked() or self._node_lost() or self._ranks_over(kills_before)
-            over = over or self._too_long(deadline, join_by)
+            over = over or self._too_much_memory() or self._too_long(deadline, join_by)
             if over is not None:
                 return over
 
@@ -172,6 +174,15 @@ class Attempt:
     def _node_lost(self) -> Ending | None:
         lost = self._nodes.lost(self._gone)
         return None if lost is None else Ending(Reason.NODE_LOST, self._scene().of_node(*lost))
+
+    def _too_much_memory(self) -> Ending | None:
+        """A node that takes what is another's; one alone is held by the gang's own limit."""
+        limit, now = self._order.memory_bytes, time.monotonic()
+        if limit is None or len(self._order.nodes) == 1 or now < self._weigh_at:
+            return None
+        self._weigh_at = now + node_memory.EVERY_SECONDS
+        found = node_memory.over(self._members, limit)
+        return None if found is None else Ending(Reason.OOM, self._scene().of_memory(found, limit))
 
     # -- deciding -------------------------------------------------------------------------------
 

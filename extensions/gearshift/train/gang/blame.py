@@ -9,6 +9,7 @@ from typing import Any
 from gearshift.train.gang import failure
 from gearshift.train.gang.failure import Failure
 from gearshift.train.gang.members import Member
+from gearshift.train.gang.node_memory import Over
 from gearshift.train.gang.nodes import Node
 from gearshift.train.gang.order import Order
 
@@ -48,6 +49,10 @@ class Scene:
     def of_node(self, node: Node, how: str) -> Failure:
         members = [member for member in self.members if member.node == node.number]
         return self._without_code(node.number, members[0].ranks[0], how, members[0])
+
+    def of_memory(self, found: Over, limit: int) -> Failure:
+        member = found.member
+        return self._without_code(member.node, member.ranks[0], found.sentence(limit), member)
 
     def not_joined(self, waiting: Mapping[int, str]) -> Failure:
         """The first node of which a rank did not reach its code in time, and how far that rank came."""

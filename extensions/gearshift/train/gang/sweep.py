@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -58,11 +58,19 @@ def kill_all(pid_namespace: bool, ended: Callable[[int, int], None], deadline_se
 
 def descendants(root: int) -> list[int]:
     """All processes below `root`, read from /proc."""
+    return families([root])[root][1:]
+
+
+def families(roots: Iterable[int]) -> dict[int, list[int]]:
+    """Each root with all processes below it, read from /proc once."""
     children: dict[int, list[int]] = {}
     for pid, parent in _parents():
         children.setdefault(parent, []).append(pid)
-    found: list[int] = []
-    todo = [root]
+    return {root: _below(root, children) for root in roots}
+
+
+def _below(root: int, children: Mapping[int, list[int]]) -> list[int]:
+    found, todo = [root], [root]
     while todo:
         below = children.get(todo.pop(), [])
         found += below
