@@ -6,6 +6,7 @@ Importing it opens nothing and starts nothing, so a warm server may fork with it
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 from jupyter_server.utils import url_path_join
@@ -27,6 +28,7 @@ from gearshift.lab.saving import Saver
 from gearshift.lab.shared_state_routes import BringInHandler, LookAtHandler, SharedStatesHandler
 from gearshift.lab.state_routes import HealthHandler, PlanHandler, ReportHandler, RestoreHandler, SaveHandler
 from gearshift.lab.thread_pools import ThreadPools
+from gearshift.model.app import APP_ENV
 from gearshift.model.errors import GearshiftError
 
 
@@ -49,6 +51,8 @@ def load_extension(server: Any) -> None:
     app.add_handlers(".*$", held_routes(base))
     app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents, guard))
     app.add_handlers(".*$", documents.routes(base, gate))
+    if os.environ.get(APP_ENV):
+        _add_app(server, environment)
     server.io_loop.add_callback(guard.run)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
@@ -88,6 +92,13 @@ def own_routes(
         (r"state/shared/bring-in", BringInHandler, {"environment": environment, "running": {}}),
     ]
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
+
+
+def _add_app(server: Any, environment: LabEnvironment) -> None:
+    """Half a second of imports that a workspace without an app does without."""
+    from gearshift.lab.apps import setup  # noqa: PLC0415
+
+    setup.add(server, environment)
 
 
 async def _restore_at_start(

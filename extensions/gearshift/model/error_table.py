@@ -210,6 +210,12 @@ _OPERATIONS = {
         "{machine} was reserved but was not ready within {seconds} s. Not charged.",
         "已预留 {machine}，但未在 {seconds} 秒内就绪。未收费。",
     ),
+    "app_port_open": ErrorKind(
+        409,
+        "This app listens on a port that other people of this box could reach ({why}). Not charged. Choose an app that "
+        "listens on a socket, or ask your admin for iptables.",
+        "该应用监听的端口会被本机其他用户访问（{why}）。未收费。请选择使用套接字的应用，或请管理员安装 iptables。",
+    ),
     "image_unavailable": ErrorKind(
         502,
         "{machine} was reserved, but the cluster could not fetch its image: {cause}. Not charged. Your admin has to "

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from gearshift.model.app import App
 from gearshift.model.machine import Chip
 from gearshift.model.record import Record, Text
 
@@ -76,6 +77,10 @@ class Image(Record):
     deprecated: str | None = None
     needs: Text | None = None
     """What a box would have to have, where it is only declared."""
+    app: App | None = None
+    """What a workspace of it shows in the browser, in place of Lab."""
+    minimum_memory_bytes: int = 0
+    """Of the machine; a smaller one does not offer it."""
 
     @property
     def is_own(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from gearshift.model.app import App
 from gearshift.model.record import Record
 
 DOOR_KEY_ENV = "GEARSHIFT_DOOR_KEY"
@@ -38,6 +39,7 @@ class ImageRef(Record):
     python: str
     digest: str
     prefix: str = ""
+    app: App | None = None
 
 
 class ProcessLimits(Record):

@@ -13,6 +13,8 @@ from gearshift.model.problems import Problem, nearest
 from gearshift_hub.images.catalog import Catalog, image
 from gearshift_hub.images.environments import python_version
 
+APPS = "apps"
+"""A list of apps, each offered as an image on all machines with the memory for it."""
 WRITTEN = ("id", "catalog", "digest")
 """All that may be said of an image of the catalog."""
 DERIVED = tuple(
@@ -24,11 +26,43 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def filled(data: Mapping[str, Any], found: list[Problem]) -> dict[str, Any]:
-    """The file's data with every image whole; what is wrong goes into `found`."""
+    """The file's data with every image whole and every app an image; what is wrong goes into `found`."""
     raw = data.get("images")
     if not isinstance(raw, list):
         return dict(data)
-    return {**data, "images": [_filled(entry, f"images[{place}]", found) for place, entry in enumerate(raw)]}
+    images = [_filled(entry, f"images[{place}]", found) for place, entry in enumerate(raw)]
+    apps = _apps(data.get(APPS, []), found)
+    machines = data.get("machines")
+    if apps and isinstance(machines, list):
+        data = {
+            **data,
+            "machines": [_with_apps(machine, [one["id"] for one in apps]) for machine in machines],
+        }
+    return {**data, "images": [*images, *apps]}
+
+
+def _apps(raw: Any, found: list[Problem]) -> list[dict[str, Any]]:
+    """The images that `apps = [...]` stands for."""
+    if not isinstance(raw, list):
+        found.append(
+            Problem(key=APPS, value=raw, because="it is not a list", remedy="Write a list of names.")
+        )
+        return []
+    made = []
+    for place, id in enumerate(raw):
+        variant = _catalog().app(id) if isinstance(id, str) else None
+        if variant is None:
+            found.append(_no_such_app(f"{APPS}[{place}]", str(id)))
+        else:
+            made.append(image(variant, id, python_version()).model_dump())
+    return made
+
+
+def _with_apps(machine: Any, apps: list[str]) -> Any:
+    """A machine that lists its images runs the apps too, where it has the memory."""
+    if not isinstance(machine, dict) or not isinstance(machine.get("images"), list):
+        return machine
+    return {**machine, "images": [*machine["images"], *apps]}
 
 
 def _filled(entry: Any, key: str, found: list[Problem]) -> Any:
@@ -67,6 +101,15 @@ def _no_such(key: str, named: str) -> Problem:
     remedy = f"Did you mean {hint!r}?" if hint else "`gearshift image ls` lists them."
     because = "the catalog declares no image of this name"
     return Problem(key=key, value=named, because=because, allowed=tuple(names), remedy=remedy)
+
+
+def _no_such_app(key: str, named: str) -> Problem:
+    names = tuple(_catalog().apps)
+    hint = nearest(named, names)
+    remedy = f"Did you mean {hint!r}?" if hint else "`gearshift image ls` lists them."
+    return Problem(
+        key=key, value=named, because="no app of this name is declared", allowed=names, remedy=remedy
+    )
 
 
 def _stand_in(named: str) -> dict[str, Any]:

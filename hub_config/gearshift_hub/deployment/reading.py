@@ -73,20 +73,18 @@ def _deployment(tables: Mapping[str, Any], lists: Mapping[str, Mapping[int, Any]
     images = tuple(Image(**table.model_dump()) for table in lists["images"].values())
     pools = tuple(lists["pools"].values())
     simulated = {pool.id for pool in pools if pool.simulated}
-    image_ids = tuple(image.id for image in images)
+    least = {image.id: image.minimum_memory_bytes for image in images}
     return Deployment(
         **tables,
         pools=pools,
         images=images,
         teams=tuple(lists["teams"].values()),
-        machines=tuple(
-            table.machine(image_ids, table.pool in simulated) for table in lists["machines"].values()
-        ),
+        machines=tuple(table.machine(least, table.pool in simulated) for table in lists["machines"].values()),
     )
 
 
 def _unknown(data: Mapping[str, Any]) -> list[Problem]:
-    known = [*_TABLES, *_LISTS, "backend"]
+    known = [*_TABLES, *_LISTS, "backend", catalog_images.APPS]
     found: list[Problem] = []
     for key in data:
         if key not in known:

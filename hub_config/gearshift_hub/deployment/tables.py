@@ -48,7 +48,9 @@ class MachineTable(Input):
     good_for: Text = Text(en="", zh="")
     images: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
-    def machine(self, all_images: tuple[str, ...], simulated: bool) -> Machine:
+    def machine(self, all_images: Mapping[str, int], simulated: bool) -> Machine:
+        """Images come with the memory that they need; a machine with less of it does not run them."""
+        fitting = [id for id, least in all_images.items() if self.memory_bytes >= least]
         return Machine(
             id=self.id,
             title=self.title,
@@ -59,7 +61,7 @@ class MachineTable(Input):
             capacity=self.capacity,
             prices_per_hour_nano=self.prices,
             good_for=self.good_for,
-            images=self.images or all_images,
+            images=tuple(id for id in self.images or fitting if id in fitting),
             simulated=simulated and self.chip is not None,
         )
 

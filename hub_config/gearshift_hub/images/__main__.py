@@ -62,11 +62,12 @@ def parser() -> argparse.ArgumentParser:
 
 def ls(_given: argparse.Namespace) -> int:
     environments = Environments(Home.default())
-    for variant in Catalog().variants():
+    catalog = Catalog()
+    for variant in [*catalog.variants(), *filter(None, map(catalog.app, catalog.apps))]:
         made = environments.find(variant.digest) if variant.digest else None
         size = format_bytes(made.size_bytes) if made else ""
         state = "made" if made else "locked" if variant.digest else "declared"
-        needs = "" if variant.digest or variant.table.needs is None else f"needs {variant.table.needs.en}"
+        needs = "" if variant.digest or variant.needs is None else f"needs {variant.needs.en}"
         line = f"{variant.name:24} {state:9} {variant.digest[:19] or '-':20} {size:>8}  {needs}"
         print(line.rstrip())
     return 0
@@ -81,7 +82,7 @@ def write_locks(given: argparse.Namespace) -> int:
         return int(bool(said))
     chosen = [_variant(catalog, name) for name in given.images]
     constraints = catalog.folder.parent / CONSTRAINTS
-    for variant in chosen or [one for one in catalog.variants() if one.table.needs is None]:
+    for variant in chosen or [one for one in catalog.variants() if one.needs is None]:
         locking.write(catalog, variant, _cache(), constraints if constraints.exists() else None)
         print(f"{variant.name} {variant.digest}", flush=True)
     return 0
@@ -133,7 +134,7 @@ def _variant(catalog: Catalog, name: str) -> Variant:
 def _locked(name: str) -> Variant:
     variant = _variant(Catalog(), name)
     if not variant.digest:
-        needs = variant.table.needs
+        needs = variant.needs
         raise RefusedError(
             f"{name} is only declared: it has no lock{f', for it needs {needs.en}' if needs else ''}."
         )

@@ -13,10 +13,13 @@ from gearshift.model.record import Input, Text
 from pydantic import Field
 
 from gearshift_hub import data
-from gearshift_hub.images import locks
+from gearshift_hub.images import apps, locks
+from gearshift_hub.images.apps import AppDeclaration
 
 LOCK_SUFFIX = ".lock"
 REQUIREMENTS = "requirements.in"
+APP_BASE = "base"
+"""What every app builds on, so that kernels run in its environment too."""
 
 
 class RuntimeTable(Input):
@@ -68,6 +71,8 @@ class Variant:
     folder: Path
     chain: tuple[Path, ...]
     """The requirements of the images it builds on, outermost first, then its own."""
+    app: AppDeclaration | None = None
+    """Its packages come after the chain."""
 
     @property
     def name(self) -> str:
@@ -76,11 +81,24 @@ class Variant:
 
     @property
     def lock(self) -> Path:
+        if self.app is not None:
+            return self.folder / f"{self.app.id}{LOCK_SUFFIX}"
         return self.folder / f"{self.runtime.value}{LOCK_SUFFIX}"
 
     @property
     def torch(self) -> str | None:
         return self.table.torch if self.declaration.torch else None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What is asked for beyond the requirements of the chain."""
+        torch = (self.torch,) if self.torch else ()
+        return (*torch, *(self.app.packages if self.app else ()))
+
+    @property
+    def needs(self) -> Text | None:
+        """What a box must have to lock and build it; nothing where any box can."""
+        return self.app.check.needs if self.app else self.table.needs
 
     @property
     def digest(self) -> str:
@@ -102,13 +120,15 @@ class Variant:
             "packages": self.declaration.main,
             "versions": versions,
             "locked": self.digest,
-            "chips": self.table.chips,
+            "chips": self.app.chips if self.app else self.table.chips,
             "minimum_driver": self.table.minimum_driver,
             "licence": self.declaration.licence,
             "prebuilt": self.declaration.prebuilt,
             "size_bytes": self.declaration.size_bytes if self.runtime is Runtime.CPU else None,
             "deprecated": self.declaration.deprecated,
-            "needs": self.table.needs,
+            "needs": self.needs,
+            "app": self.app.app() if self.app else None,
+            "minimum_memory_bytes": self.app.minimum_memory_bytes if self.app else 0,
         }
 
 
@@ -120,6 +140,7 @@ class Catalog:
         file = CatalogFile.model_validate(tomllib.loads((self.folder / "catalog.toml").read_text("utf-8")))
         self._runtimes = file.runtimes
         self._by_id = {one.id: one for one in file.images}
+        self.apps = apps.read(self.folder)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -143,7 +164,24 @@ class Catalog:
 
     def named(self, name: str) -> Variant | None:
         """By the name that `Variant.name` gives it."""
-        return next((one for one in self.variants() if one.name == name), None)
+        return next((one for one in self.variants() if one.name == name), None) or self.app(name)
+
+    def app(self, id: str) -> Variant | None:
+        """An app as the image that it is: `base` and its own packages."""
+        found = self.apps.get(id)
+        if found is None:
+            return None
+        declared = Declaration(
+            id=id,
+            title=found.title,
+            subtitle=found.about,
+            runtimes=(Runtime.CPU,),
+            main=found.main,
+            licence=found.licence,
+        )
+        table = self._runtimes[Runtime.CPU]
+        chain = self._chain(self._by_id[APP_BASE])
+        return Variant(declared, Runtime.CPU, table, self.folder / apps.FOLDER, chain, found)
 
     def _chain(self, declaration: Declaration) -> tuple[Path, ...]:
         above = self._chain(self._by_id[declaration.parent]) if declaration.parent else ()

@@ -20,16 +20,16 @@ class LockError(Exception):
 
 def stale(catalog: Catalog) -> Iterator[str]:
     """A sentence for each lock that does not come from the requirements beside it."""
-    for variant in catalog.variants():
+    for variant in [*catalog.variants(), *filter(None, map(catalog.app, catalog.apps))]:
         if not variant.lock.exists():
-            if variant.table.needs is None:
+            if variant.needs is None:
                 yield f"{variant.name} has no lock"
         elif locks.recorded_inputs(variant.lock) != inputs(variant):
             yield f"{variant.name}: its requirements have changed since it was locked"
 
 
 def inputs(variant: Variant) -> str:
-    return locks.inputs_digest(variant.chain, variant.torch)
+    return locks.inputs_digest(variant.chain, variant.asked)
 
 
 def write(catalog: Catalog, variant: Variant, cache: Path, constraints: Path | None) -> None:
@@ -37,9 +37,9 @@ def write(catalog: Catalog, variant: Variant, cache: Path, constraints: Path | N
     parent = variant.declaration.parent
     above = catalog.variant(parent, variant.runtime) if parent else None
     with tempfile.TemporaryDirectory() as folder:
-        asked = Path(folder) / "torch.in"
-        asked.write_text(f"{variant.torch or ''}\n")
-        limits = [constraints] if constraints else []
+        asked = Path(folder) / "asked.in"
+        asked.write_text("".join(f"{line}\n" for line in variant.asked))
+        limits = [constraints] if constraints and variant.app is None else []
         if above is not None and above.lock.exists():
             limits.append(pins(above.lock, Path(folder) / "parent.txt"))
         body = installer.run(_compile(variant, asked, limits), cache)
@@ -58,10 +58,11 @@ def pins(lock: Path, target: Path) -> Path:
     return target
 
 
-def _compile(variant: Variant, torch: Path, limits: list[Path]) -> list[str]:
-    """A torch build is one system's; without it the lock is good for all."""
-    system = ["--python-platform", "x86_64-unknown-linux-gnu"] if variant.torch else ["--universal"]
+def _compile(variant: Variant, asked: Path, limits: list[Path]) -> list[str]:
+    """A torch build is one system's, and so are many apps; an image without it has a lock that is good for all."""
+    one_system = variant.torch or variant.app
+    system = ["--python-platform", "x86_64-unknown-linux-gnu"] if one_system else ["--universal"]
     words = ["pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header", *system]
     words += ["--python-version", OLDEST_PYTHON, "--no-emit-package", "torch"]
     words += [word for limit in limits for word in ("--constraint", str(limit))]
-    return [*words, *(str(path) for path in variant.chain), str(torch)]
+    return [*words, *(str(path) for path in variant.chain), str(asked)]

@@ -25,12 +25,12 @@ def packages(lock: Path) -> dict[str, str]:
     return {name.lower(): version for name, version in PINNED.findall(lock.read_text("utf-8"))}
 
 
-def inputs_digest(chain: Sequence[Path], torch: str | None) -> str:
+def inputs_digest(chain: Sequence[Path], asked: Sequence[str]) -> str:
     """Of all that decides what is in a lock; comments do not."""
     lines = [
         line.partition("#")[0].strip() for path in chain for line in path.read_text("utf-8").splitlines()
     ]
-    return digest_of("\n".join(sorted(filter(None, [*lines, torch or ""]))))
+    return digest_of("\n".join(sorted(filter(None, [*lines, *asked]))))
 
 
 def recorded_inputs(lock: Path) -> str:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gearshift.model.app import APP_ENV, APP_PATH
 from gearshift.model.launch import ImageRef, LaunchPlan
 
 from gearshift_hub.images import kernel_parts
@@ -30,6 +31,7 @@ def server_env(hub_env: dict[str, str], plan: LaunchPlan, home: Home, runtime_di
         **_image(plan.image, home),
         **plan.env,
         **hub_env,
+        **_app(plan.image),
     }
 
 
@@ -217,6 +219,13 @@ def _image(image: ImageRef, home: Home) -> dict[str, str]:
         "GEARSHIFT_IMAGE_PREFIX": image.prefix,
         "GEARSHIFT_KERNEL_PARTS": str(kernel_parts.folder(home)),
     }
+
+
+def _app(image: ImageRef) -> dict[str, str]:
+    """What the server starts beside itself, and opens in place of Lab."""
+    if image.app is None:
+        return {}
+    return {APP_ENV: image.app.model_dump_json(), "JUPYTERHUB_DEFAULT_URL": f"/{APP_PATH}/"}
 
 
 def _jupyter(plan: LaunchPlan, settings: str) -> dict[str, str]:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from gearshift.model.app import APP_PORT_ENV
 from gearshift.model.errors import GearshiftError, fail
 from gearshift.model.launch import LaunchPlan
 
-from gearshift_hub.backends.local.processes import Handle, Trees
+from gearshift_hub.backends.local.processes import Handle, PortsStayOpen, Trees
 from gearshift_hub.backends.local.processes import StartRefused as ForkRefused
 from gearshift_hub.hub.holds import Frozen
 from gearshift_hub.spawners.base import GearshiftSpawner
@@ -41,22 +42,26 @@ class GearshiftLocalSpawner(GearshiftSpawner):
         self.remember()
         trees = self.trees
         env = server_env(self.get_env(), plan, self.gearshift_home, trees.runtime_dir(plan))
+        ports = _app_ports(plan)
+        env[APP_PORT_ENV] = " ".join(map(str, ports))
         try:
-            self.pid = (await self._fork(plan, env)).pid
+            self.pid = (await self._fork(plan, env, ports)).pid
             await self._answering(plan.deadlines.start, plan.env.get("GEARSHIFT_MACHINE"))
         except BaseException:
             await asyncio.shield(self.end(0.0))
             raise
         return self._url()
 
-    async def _fork(self, plan: LaunchPlan, env: dict[str, str]) -> Handle:
+    async def _fork(self, plan: LaunchPlan, env: dict[str, str], ports: list[int]) -> Handle:
         """A fork server that is being started again is waited for; any other refusal ends the start."""
         deadline = time.monotonic() + min(plan.deadlines.start, FORK_SERVER_S)
         while True:
             try:
                 return await self._call(
-                    lambda: self.trees.start_server(plan, env, server_argv(plan), self.port)
+                    lambda: self.trees.start_server(plan, env, server_argv(plan), self.port, ports)
                 )
+            except PortsStayOpen as open_to_all:
+                raise fail("app_port_open", why=str(open_to_all)) from open_to_all
             except (ConnectionRefusedError, FileNotFoundError) as away:
                 if time.monotonic() > deadline or self.cancelled.is_set():
                     raise self._refused(plan, away) from away
@@ -130,3 +135,9 @@ class GearshiftLocalSpawner(GearshiftSpawner):
 
     async def _call(self, what: Callable[[], T]) -> T:
         return await asyncio.to_thread(what)
+
+
+def _app_ports(plan: LaunchPlan) -> list[int]:
+    """The port of an app that cannot listen on a unix socket."""
+    app = plan.image.app
+    return [free_port()] if app is not None and app.listens == "port" else []

@@ -26,7 +26,11 @@ from .limits import Limits
 from .records import check_name
 from .request import Request, StartRefused
 
-__all__ = ["Handle", "StartRefused", "TreeInfo", "Trees", "Usage"]
+__all__ = ["Handle", "PortsStayOpen", "StartRefused", "TreeInfo", "Trees", "Usage"]
+
+
+class PortsStayOpen(Exception):
+    """Other people of this box could reach a port that must be private; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,21 @@ class Trees:
     # -- start -----------------------------------------------------------------------------------------
 
     def start_server(
-        self, plan: LaunchPlan, env: Mapping[str, str], argv: Sequence[str], port: int
+        self,
+        plan: LaunchPlan,
+        env: Mapping[str, str],
+        argv: Sequence[str],
+        port: int,
+        private_ports: Sequence[int] = (),
     ) -> Handle:
         """Start a single-user server as plan.person, by a fork of the warm process.
 
         Returns once the process has become that person's, 0.03 s; it answers on `port` 0.2-0.3 s later.
-        Raises StartRefused, and OSError where no fork server answers.
+        Raises StartRefused, OSError where no fork server answers, and PortsStayOpen where `private_ports` would be
+        open to other people of the box.
         """
         person = plan.person
+        guarded = self._closed(person, private_ports)
         wanted = Request(
             kind="server",
             tree=plan.tree,
@@ -90,6 +101,7 @@ class Trees:
             binds=[Bind(str(m.source), str(m.target), m.read_only) for m in plan.mounts],
             runtime_dir=self.runtime_dir(plan),
             port=port,
+            guarded_ports=guarded,
             labels=dict(plan.labels),
         )
         return self._start(wanted)
@@ -224,6 +236,16 @@ class Trees:
             request.send_request(connection, wanted)
             started = request.receive_answer(connection)
         return Handle(wanted.tree, started.pid, started.started_at)
+
+    def _closed(self, person: Person, ports: Sequence[int]) -> list[int]:
+        """Close the ports to all others; a box that runs everything as one uid has no others."""
+        if not ports or person.uid == os.geteuid():
+            return []
+        try:
+            firewall.close_ports(person.uid, ports)
+        except firewall.FirewallUnusable as unusable:
+            raise PortsStayOpen(str(unusable)) from unusable
+        return list(ports)
 
     def _guard(self, person: Person, ports: Sequence[int]) -> list[int]:
         """Close the ports where the box can; jobs that cannot have that meet in a 0700 folder instead."""

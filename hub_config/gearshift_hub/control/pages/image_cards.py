@@ -40,6 +40,7 @@ def _card(ctx: Context, image: Image, chosen: str, expected: int, v: Voice) -> d
         "title": v.text(image.title),
         "subtitle": v.text(image.subtitle),
         "holds": _holds(image),
+        "is_app": image.app is not None,
         "runtime": RUNTIMES[image.runtime],
         "needs_driver": v.say("image.driver", version=driver) if driver and image.can_start else "",
         "icon": ICONS.get(image.runtime, "tensor"),

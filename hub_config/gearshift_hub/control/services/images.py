@@ -40,7 +40,7 @@ def store(ctx: Context) -> ImageStore:
 def ref(ctx: Context, image: Image) -> ImageRef:
     """What a launch is told of it."""
     prefix = store(ctx).prefix(image) if image.catalog else ""
-    return ImageRef(id=image.id, python=image.python, digest=image.digest, prefix=prefix)
+    return ImageRef(id=image.id, python=image.python, digest=image.digest, prefix=prefix, app=image.app)
 
 
 def prefix(ctx: Context, name: str) -> str:

@@ -1,0 +1,72 @@
+"""Apps from one click, on the running product: chosen on the start page, used in a browser below the workspace's address."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import httpx
+import psutil
+from gearshift_testing.browsing import SLOW_MS, Surfer
+from gearshift_testing.running import Running
+from playwright.sync_api import Page, expect
+
+MAKING_MS = 180_000
+"""Its packages come over the network."""
+NOBODY = 65534
+KNOCK = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+
+
+def started(surfer: Surfer, app: str, title: str) -> Page:
+    """Choose the app on the start page and press; its page opens by itself."""
+    page = surfer.sign_in()
+    page.goto(f"{surfer.product.url}services/gearshift/start")
+    page.get_by_role("textbox", name="Name", exact=True).fill(app)
+    page.get_by_role("radio", name=re.compile(f"^{re.escape(title)}")).check()
+    page.get_by_role("radio", name=re.compile("CPU, large")).check()
+    page.get_by_role("button", name=re.compile(r"^Start · ")).click()
+    page.wait_for_url(re.compile(f"/user/{surfer.user}/{app}/app/"), timeout=MAKING_MS)
+    return page
+
+
+def process_of(command: str) -> psutil.Process:
+    """The one process with this in its command line."""
+    found = [
+        one for one in psutil.process_iter(["cmdline"]) if command in " ".join(one.info["cmdline"] or ())
+    ]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def test_an_app_is_there_for_its_owner_alone_and_one_that_ended_says_its_last_lines(
+    shop: Running, surfer: Surfer
+) -> None:
+    page = started(surfer, "marimo", "marimo")
+    expect(page.get_by_text("Create a new notebook").first).to_be_visible(timeout=SLOW_MS)
+    address = f"{shop.server(surfer.user, 'marimo')}app/"
+
+    assert httpx.get(f"{address}health").status_code in (302, 403)
+    shop.account("stranger")
+    other = httpx.get(f"{address}health", headers={"Authorization": f"token {shop.sign_in('stranger')}"})
+    assert other.status_code in (302, 403)
+
+    for path in ("proxy/1/", "proxy/absolute/1/", "server-proxy/servers-info"):
+        assert page.request.get(f"{shop.server(surfer.user, 'marimo')}{path}").status == 404
+
+    command = f"--base-url /user/{surfer.user}/marimo/app"
+    app = process_of(command)
+    port = app.net_connections(kind="tcp4")[0].laddr.port
+    knock = subprocess.run(
+        [sys.executable, "-c", KNOCK, str(port)], user=NOBODY, capture_output=True, text=True, check=False
+    )
+    assert "ConnectionRefusedError" in knock.stderr
+
+    app.kill()
+    app.wait(10)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="marimo has ended")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("It ended with status -9. These are its last lines.")
+    expect(page.locator("pre")).to_contain_text(f"/user/{surfer.user}/marimo/app")
+    page.get_by_role("button", name="Start it again").click()
+    expect(page.get_by_text("Create a new notebook").first).to_be_visible(timeout=SLOW_MS)
