@@ -15,6 +15,7 @@ import pytest
 from gearshift.client import Client
 from gearshift.kernel import Kernel
 from gearshift.model.errors import GearshiftError
+from gearshift_hub.backends.local.cgroups import Groups
 from gearshift_testing.running import Running
 
 SPEND = [f"custom:gearshift:{word}" for word in ("read", "propose", "spend")]
@@ -103,6 +104,10 @@ print("went on after", os.path.basename(go))
     kernel.run(source)
     id = kernel.run("print(job.id)").text.strip()
     began = mona.until(id, lambda job: job["state"] == "running" and bool(job["metrics_last"]))
+    if Groups("gearshift-looked-at").controls("memory"):
+        used = mona.until(id, lambda job: bool(job["use"]) and job["use"]["cores"] is not None)["use"]
+        assert 0 < used["memory_bytes"] < used["memory_has_bytes"]
+        assert used["cores"] <= 1.5 * used["cores_has"]
     pid = int(kernel.run("print(os.getpid())").text)
     os.kill(pid, signal.SIGKILL)
     kernel.close()

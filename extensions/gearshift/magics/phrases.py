@@ -62,10 +62,13 @@ PHRASES = MappingProxyType(
         "fact.cost": ("cost", "费用"),
         "fact.ran": ("ran", "运行"),
         "fact.step": ("step", "步"),
+        "fact.uses": ("uses", "占用"),
         "fact.note": ("note", "备注"),
         "fact.cause": ("cause", "原因"),
         "fact.helps": ("helps", "建议"),
         "fact.kept": ("kept", "保留至"),
+        "use.memory": ("{used} of {has} memory", "内存 {used}，共 {has}"),
+        "use.cores": (", {used} of {has} cores", "；处理器 {used} 核，共 {has} 核"),
         "shape": ("{nodes} × {procs} on {machine}", "{machine} 上 {nodes} × {procs}"),
         "cost": ("{cost} at {price}/h", "{cost}，每小时 {price}"),
         # plans

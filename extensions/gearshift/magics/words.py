@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 from gearshift.magics import phrases
 from gearshift.magics.phrases import say
 from gearshift.model.chinese import in_chinese
-from gearshift.model.units import format_money, from_iso
+from gearshift.model.units import format_bytes, format_money, from_iso
 
 Fact = tuple[str, str]
 
@@ -69,6 +69,8 @@ def facts(job: Mapping[str, Any], symbol: str) -> list[Fact]:
     ]
     if (seconds := _seconds(job)) is not None:
         found.append(("ran", duration(seconds)))
+    if job.get("use"):
+        found.append(("uses", use(job["use"])))
     if last.get("step") is not None:
         figures = ", ".join(f"{name} {value:g}" for name, value in last.items() if _is_figure(name, value))
         found.append(("step", f"{last['step']}" + (f" ({figures})" if figures else "")))
@@ -78,6 +80,16 @@ def facts(job: Mapping[str, Any], symbol: str) -> list[Fact]:
     if job.get("files_until"):
         found.append(("kept", job["files_until"][:10]))
     return [(say(f"fact.{name}"), value) for name, value in found]
+
+
+def use(now: Mapping[str, Any]) -> str:
+    """Memory, and processors once they were measured twice."""
+    said = say(
+        "use.memory", used=format_bytes(now["memory_bytes"]), has=format_bytes(now["memory_has_bytes"])
+    )
+    if now.get("cores") is None:
+        return said
+    return said + say("use.cores", used=f"{now['cores']:g}", has=f"{now['cores_has']:g}")
 
 
 def advice(job: Mapping[str, Any]) -> list[Fact]:

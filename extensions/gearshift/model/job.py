@@ -252,6 +252,16 @@ class QueuePlace(Record):
     """What would start now."""
 
 
+class JobUse(Record):
+    """What a running job uses of all its machines together, by the box's own measure."""
+
+    memory_bytes: int
+    memory_has_bytes: int
+    cores: float | None = None
+    """Busy processors, as a mean over the last seconds."""
+    cores_has: float
+
+
 class Job(Record):
     """A job as everybody sees it."""
 
@@ -274,3 +284,5 @@ class Job(Record):
     price_per_hour_nano: int = 0
     cost_nano: int = 0
     queue: QueuePlace | None = None
+    use: JobUse | None = None
+    """While it runs, where the box measures it."""

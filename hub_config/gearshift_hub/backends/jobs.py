@@ -52,7 +52,8 @@ class Placement:
 class Seen:
     """A job as it is observed. `status` is what its supervisor wrote last; `beat` changes while that one lives.
 
-    `cpu_seconds` is what the whole gang has used, by the box's own measure; None is unknown.
+    `cpu_seconds` is what the whole gang has used and `memory_bytes` what it uses, by the box's own measure; None is
+    unknown.
     """
 
     alive: bool
@@ -60,6 +61,7 @@ class Seen:
     status: Mapping[str, Any] | None = None
     beat: float = 0.0
     cpu_seconds: float | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,7 @@ class FakeGang:
     status: dict[str, Any] | None = None
     beat: float = 0.0
     cpu_seconds: float = 0.0
+    memory_bytes: int | None = None
 
     def runs(self) -> None:
         size = self.placement.spec.world_size
@@ -162,7 +163,7 @@ class FakeJobs(JobBackend):
         gang = self.gangs.get(job)
         if gang is None:
             return Seen(alive=False)
-        return Seen(gang.alive, gang.exit_code, gang.status, gang.beat, gang.cpu_seconds)
+        return Seen(gang.alive, gang.exit_code, gang.status, gang.beat, gang.cpu_seconds, gang.memory_bytes)
 
     def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
         self.stopped.append(job)

@@ -147,6 +147,7 @@ export interface Job {
   price_per_hour_nano: number;
   cost_nano: number;
   queue: QueuePlace | null;
+  use: JobUse | null;
 }
 
 export interface JobSpec {
@@ -177,6 +178,13 @@ export interface JobSpec {
 }
 
 export type JobState = 'queued' | 'starting' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
+
+export interface JobUse {
+  memory_bytes: number;
+  memory_has_bytes: number;
+  cores: number | null;
+  cores_has: number;
+}
 
 export interface KeptKernel {
   kernel_id: string;

@@ -137,8 +137,9 @@ class LocalJobs:
         alive = self._trees.alive(tree)
         status = job_files.page(root, "status.json", 0, STATUS_LIMIT)
         beat = job_files.changed_at(root, "status.json")
-        used = self._trees.usage(tree).cpu_seconds if alive else None
-        return Seen(alive, None if alive else self._trees.exit_code(tree), _parsed(status), beat, used)
+        used = self._trees.usage(tree) if alive else Usage(None, None, None, 0)
+        code = None if alive else self._trees.exit_code(tree)
+        return Seen(alive, code, _parsed(status), beat, used.cpu_seconds, used.memory_bytes)
 
     def trees(self) -> Sequence[str]:
         return [name for name in self._trees.names() if JOB_ID.match(name)]

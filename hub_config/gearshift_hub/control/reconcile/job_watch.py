@@ -7,7 +7,7 @@ submitter's files say about time is believed only where it lies between what we 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gearshift.model.job import EndReason, JobSpec, JobState
@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from gearshift_hub.backends.jobs import Seen
 from gearshift_hub.control.context import Context
 from gearshift_hub.control.db.jobs import JobRow
+from gearshift_hub.control.reconcile.job_use import Meter
 from gearshift_hub.control.services import job_records, job_retries, job_status, jobs, leases, ledger
 from gearshift_hub.control.services.job_status import Said
 
@@ -44,6 +45,7 @@ class _Memory:
     log_bytes: int = 0
     money: float = -1e9
     since: float = 0.0
+    meter: Meter = field(default_factory=Meter)
 
 
 class Watch:
@@ -63,7 +65,7 @@ class Watch:
             row = job_records.get(session, id)
             if JobState(row.state).is_final:
                 return None
-            said = job_status.read(seen.status, JobSpec.read(row.spec).world_size)
+            said = self._with_use(row, seen)
             if not seen.alive:
                 self._over(session, row, seen, said)
                 return None
@@ -131,6 +133,15 @@ class Watch:
         return True
 
     # -- alive ----------------------------------------------------------------------------------
+
+    def _with_use(self, row: JobRow, seen: Seen) -> Said | None:
+        """What the supervisor says, with what the box measures: of that its own word counts for nothing."""
+        said = job_status.read(seen.status, JobSpec.read(row.spec).world_size)
+        if said is None:
+            return None
+        now, machine = self._ctx.clock.monotonic(), job_records.machine_of(self._ctx, row.spec)
+        use = self._of(row.id).meter.take(seen, machine, row.spec["nodes"], now) if seen.alive else None
+        return said.model_copy(update={"use": use})
 
     def _running(self, session: Session, row: JobRow, said: Said | None) -> None:
         """Take over what the supervisor says; the first time all ranks run, charging begins."""

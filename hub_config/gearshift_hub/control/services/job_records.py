@@ -139,6 +139,7 @@ def shown(ctx: Context, session: Session, row: JobRow, place: QueuePlace | None 
         price_per_hour_nano=row.price_per_hour_nano,
         cost_nano=cost,
         queue=place,
+        use=said.use if said and JobState(row.state) is JobState.RUNNING else None,
         note=row.note,
         note_zh=in_chinese(row.note),
         ended_by=row.ended_by,

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from gearshift.diagnosis import diagnose
-from gearshift.model.job import AttemptEnd, EndReason, FirstFailure, JobSpec, RankState, RankStatus, Retry
+from gearshift.model.job import (
+    AttemptEnd,
+    EndReason,
+    FirstFailure,
+    JobSpec,
+    JobUse,
+    RankState,
+    RankStatus,
+    Retry,
+)
 from gearshift.model.record import Instant, Record
 from pydantic import Field, ValidationError
 
@@ -68,6 +77,8 @@ class Said(Record):
     attempts: tuple[SaidAttempt, ...] = ()
     checkpoint_step: Count | None = None
     ended_at: Instant | None = None
+    use: JobUse | None = None
+    """Ours, kept with what it said: whoever takes over its word puts the box's own measure here."""
 
 
 def read(status: Mapping[str, Any] | None, world_size: int) -> Said | None:

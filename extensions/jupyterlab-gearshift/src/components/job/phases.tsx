@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import type { Job } from '../../api/records.js';
 import type { JobView } from '../../models/feed.js';
-import { count, metric } from '../../models/format.js';
+import { bytesOf, count, metric } from '../../models/format.js';
 import { figuresOf, progressOf } from '../../models/progress.js';
 import { useFormat, useGearshift, useNow, usePart } from '../context.js';
 import { Bar, Note } from '../parts.js';
@@ -76,6 +76,13 @@ function Figures({ job }: { job: Job }): React.ReactElement | null {
   const figures: [string, string][] = figuresOf(job.metrics_last)
     .slice(0, SHOWN_FIGURES)
     .map(([name, value]) => [name, metric(value)]);
+  if (job.use) {
+    const { memory_bytes, memory_has_bytes, cores, cores_has } = job.use;
+    if (cores !== null) {
+      figures.push([words.t('Use'), words.t('{n} of {m} cores', { n: metric(cores), m: metric(cores_has) })]);
+    }
+    figures.push([words.t('Memory'), bytesOf(memory_bytes, memory_has_bytes)]);
+  }
   if (job.checkpoint_step !== null) {
     figures.push([words.t('Last checkpoint'), words.t('step {step}', { step: count(job.checkpoint_step) })]);
   }
