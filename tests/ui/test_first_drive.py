@@ -114,6 +114,8 @@ def a_job_is_cancelled(lab: Lab) -> None:
     widget.get_by_role("button", name="Start job…").click(timeout=SLOW_MS)
     lab.confirm("Start job")
     expect(widget.locator(".gs-log")).to_contain_text("here", timeout=SLOW_MS)
+    now = re.compile(r"Use\s*[\d.]+ of [\d.]+ cores\s*Memory\s*[\d.]+ / [\d.]+ GB")
+    expect(widget.locator(".gs-facts")).to_contain_text(now, timeout=SLOW_MS)
     widget.get_by_role("button", name="Cancel…").click()
     lab.confirm("Cancel job")
     expect(widget.locator("header")).to_contain_text("Cancelled", timeout=SLOW_MS)
