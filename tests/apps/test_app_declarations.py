@@ -10,14 +10,20 @@ from gearshift_hub import data
 from gearshift_hub.deployment import DeploymentError, from_data
 from gearshift_hub.images import apps, locking, locks
 from gearshift_hub.images.catalog import Catalog
+from gearshift_testing.app_uses import USES
 
 CATALOG = Catalog()
 STARTED = [id for id, one in CATALOG.apps.items() if one.is_locked]
 LAUNCHED = [id for id, one in CATALOG.apps.items() if one.check.how == "launched"]
 
 
+def test_fifty_apps_have_a_card_and_each_launched_one_a_test_that_uses_it() -> None:
+    assert len(CATALOG.apps) >= 50
+    assert set(LAUNCHED) == set(USES)
+
+
 @pytest.mark.parametrize("id", CATALOG.apps)
-def test_a_declaration_speaks_both_languages_and_is_in_the_index(id: str) -> None:
+def test_a_declaration_speaks_both_languages_and_is_no_image_besides(id: str) -> None:
     declared = CATALOG.apps[id]
     assert declared.about.en
     assert any("\u4e00" <= letter <= "\u9fff" for letter in declared.about.zh)
@@ -82,13 +88,16 @@ def deployment(**more: object) -> dict[str, object]:
 
 
 def test_an_app_is_offered_where_the_machine_has_its_memory() -> None:
-    raw = deployment(apps=["marimo"])
+    raw = deployment(apps=["marimo", "vllm"])
     raw["machines"][0]["memory"] = "512 MiB"  # type: ignore[index]
     offered = from_data(raw)
     image = offered.image("marimo")
     assert image is not None
     assert image.app is not None
     assert image.can_start
+    declared = offered.image("vllm")
+    assert declared is not None
+    assert not declared.can_start
     assert "marimo" not in offered.machines[0].images
     assert all("marimo" in machine.images for machine in offered.machines[1:])
 

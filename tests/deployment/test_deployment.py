@@ -64,7 +64,7 @@ def test_the_default_declares_what_a_cpu_box_needs(deployment: Deployment) -> No
 
 
 def test_the_default_says_what_is_the_default_anyway(deployment: Deployment) -> None:
-    bare = {name: DEFAULT[name] for name in ("pools", "machines", "images", "datasets")}
+    bare = {name: DEFAULT[name] for name in ("pools", "machines", "images", "apps", "datasets")}
     assert from_data(bare) == deployment
 
 

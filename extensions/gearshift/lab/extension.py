@@ -49,10 +49,12 @@ def load_extension(server: Any) -> None:
     app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
-    app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents, guard))
+    routes = own_routes(base, server, environment, restorer, documents, guard)
+    app.add_handlers(".*$", routes)
     app.add_handlers(".*$", documents.routes(base, gate))
     if os.environ.get(APP_ENV):
-        _add_app(server, environment)
+        reader = next(given["reader"] for _, handler, given in routes if handler is UsedHandler)
+        _add_app(server, environment, reader)
     server.io_loop.add_callback(guard.run)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
@@ -94,11 +96,11 @@ def own_routes(
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 
 
-def _add_app(server: Any, environment: LabEnvironment) -> None:
+def _add_app(server: Any, environment: LabEnvironment, reader: ActivityReader) -> None:
     """Half a second of imports that a workspace without an app does without."""
     from gearshift.lab.apps import setup  # noqa: PLC0415
 
-    setup.add(server, environment)
+    setup.add(server, environment, reader.used)
 
 
 async def _restore_at_start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from http.cookies import SimpleCookie
 from typing import Any
@@ -16,6 +17,9 @@ from gearshift.model.app import APP_PATH
 
 SIGN_IN = ("jupyterhub-", "username-")
 """Cookies of the hub and of the server; an app gets only its own."""
+READS = ("GET", "HEAD", "OPTIONS")
+HEARTBEAT = 16
+"""Characters of the longest."""
 
 
 class AppHandler(NamedLocalProxyHandler):  # type: ignore[misc]
@@ -23,6 +27,7 @@ class AppHandler(NamedLocalProxyHandler):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.process: AppProcess = kwargs.pop("process")
+        self.used: Callable[[], None] = kwargs.pop("used")
         super().__init__(*args, **kwargs)
         self.proxy_base = APP_PATH
         self.absolute_url = self.process.app.sees_base
@@ -37,13 +42,27 @@ class AppHandler(NamedLocalProxyHandler):  # type: ignore[misc]
 
     async def prepare(self, *args: Any, **kwargs: Any) -> None:
         await super().prepare(*args, **kwargs)
-        if not self._finished and self.process.state is not AppState.READY:
-            self.set_status(503)
-            self.set_header("Content-Type", "text/html; charset=utf-8")
-            self.set_header("Cache-Control", "no-store")
-            language = "zh" if self.request.headers.get("Accept-Language", "").startswith("zh") else "en"
-            hidden = f'<input type="hidden" name="_xsrf" value="{escape(self.xsrf_token.decode())}">'
-            await self.finish(page(self.process, language, hidden, self.base_url))
+        if self._finished:
+            return
+        if self.process.state is not AppState.READY:
+            await self._stand_in()
+        elif self.request.method not in READS or self.request.headers.get("Sec-Fetch-Mode") == "navigate":
+            self.used()
+
+    async def _stand_in(self) -> None:
+        """The page that says what is the matter."""
+        self.set_status(503)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Cache-Control", "no-store")
+        language = "zh" if self.request.headers.get("Accept-Language", "").startswith("zh") else "en"
+        hidden = f'<input type="hidden" name="_xsrf" value="{escape(self.xsrf_token.decode())}">'
+        await self.finish(page(self.process, language, hidden, self.base_url))
+
+    def on_message(self, message: str | bytes) -> None:
+        """A page that merely lies open sends heartbeats; those are no use of the app."""
+        if len(message) > HEARTBEAT:
+            self.used()
+        super().on_message(message)
 
     def proxy_request_headers(self) -> Any:
         """Without what this person is signed in by."""
@@ -70,11 +89,11 @@ class StartAgainHandler(JupyterHandler):  # type: ignore[misc]
         self.redirect(f"{self.base_url}{APP_PATH}/")
 
 
-def routes(base: str, process: AppProcess) -> list[Any]:
+def routes(base: str, process: AppProcess, used: Callable[[], None]) -> list[Any]:
     """What answers for an app."""
-    given = {"process": process}
+    given: dict[str, Any] = {"process": process}
     return [
         (f"{base}gearshift/app/start", StartAgainHandler, given),
         (f"{base}{APP_PATH}", AddSlashHandler),
-        (f"{base}{APP_PATH}/(.*)", AppHandler, given),
+        (f"{base}{APP_PATH}/(.*)", AppHandler, given | {"used": used}),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from gearshift.lab.environment import LabEnvironment
 from gearshift.model.app import APP_ENV, APP_PATH, APP_PORT_ENV, App
 
 
-def add(server: Any, environment: LabEnvironment) -> None:
-    """Its routes, and its start once the server runs."""
+def add(server: Any, environment: LabEnvironment, used: Callable[[], None]) -> None:
+    """Its routes, and its start once the server runs; `used` hears of what a person does there."""
     base = server.web_app.settings["base_url"]
     process = AppProcess(
         App.model_validate_json(os.environ[APP_ENV]),
@@ -32,7 +33,7 @@ def add(server: Any, environment: LabEnvironment) -> None:
         task.add_done_callback(running.discard)
 
     server.web_app.settings["gearshift_app_start"] = start
-    server.web_app.add_handlers(".*$", routes(base, process))
+    server.web_app.add_handlers(".*$", routes(base, process, used))
     server.io_loop.add_callback(start, process)
 
 

@@ -1,5 +1,17 @@
 /** The records of gearshift.model as JSON. Written by scripts/records.py; do not edit. */
 
+export interface App {
+  id: string;
+  title: Text;
+  command: string[];
+  listens: 'socket' | 'port';
+  sees_base: boolean;
+  ready: string;
+  starter: string;
+  starter_name: string;
+  env: Record<string, string>;
+}
+
 export interface AttemptEnd {
   attempt: number;
   reason: EndReason;
@@ -127,6 +139,8 @@ export interface Image {
   size_bytes: number | null;
   deprecated: string | null;
   needs: Text | null;
+  app: App | null;
+  minimum_memory_bytes: number;
 }
 
 export interface Job {
