@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import IO
@@ -71,7 +73,7 @@ class AppProcess:
         return (self.base if self.app.sees_base else "") + self.app.ready
 
     async def start(self) -> None:
-        """Start it unless it runs, and look until it answers or has ended."""
+        """Start it unless it runs; returns when it has ended, with nothing of it left to hold its port."""
         if self._process is not None and self._process.returncode is None:
             return
         self._ready = self._foreign = self._refused = False
@@ -84,8 +86,12 @@ class AppProcess:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
             )
         await self._until_ready()
+        await self._process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def refused(self, why: str) -> None:
         """It never ran; the page says so."""
