@@ -1,7 +1,11 @@
-"""The browser of these tests, and people who leave nothing running."""
+"""The browser of these tests, and people who leave nothing running.
+
+With `GEARSHIFT_TEST_DOCUMENTS=1` the products open notebooks on the server, as `documents.on_server = true` does.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +15,8 @@ from gearshift_testing.browsing import Surfer, Visit
 from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 from playwright.sync_api import Browser, sync_playwright
+
+DOCUMENTS = "\n[documents]\non_server = true\n" if os.environ.get("GEARSHIFT_TEST_DOCUMENTS") == "1" else ""
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +29,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def running(request: pytest.FixtureRequest) -> Running:
+    """The one product of the session, with notebooks open on the server where that is asked for."""
+    product: Running = request.getfixturevalue("on_server" if DOCUMENTS else "running")
+    return product
+
+
+@pytest.fixture(scope="session")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """The same product below `/team/`, but for idle time: a person is warned a minute before."""
     deployment = tmp_path_factory.mktemp("team") / "deployment.toml"
@@ -31,7 +44,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "warn_before = 4", "warn_before = 60"
     )
     assert patient != declared
-    deployment.write_text(patient)
+    deployment.write_text(patient + DOCUMENTS)
     product = products.start(deployment, base_url="/team/")
     yield product
     code = product.stop()
