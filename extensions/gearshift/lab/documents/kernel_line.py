@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty
 from typing import Any
 
+import zmq
 from jupyter_client.session import Session
 
 LOOK_S = 0.5
@@ -17,6 +18,8 @@ ASK_AGAIN_S = 0.3
 ASK_AT_LEAST_S = 10.0
 RESTARTS_WITHIN_S = 5.0
 LAST_WORDS_S = 5.0
+STDIN_WITHIN_S = 10.0
+"""A kernel that offers no way to be answered is used without it."""
 
 Message = dict[str, Any]
 
@@ -50,9 +53,10 @@ class KernelLine:
         self._pid = _pid_of(manager)
 
     async def open(self) -> None:
-        """Returns when the kernel's messages to all reach us: what is printed before that would be lost."""
+        """Returns when the kernel's messages to all reach us, and its questions: what it says before would be lost."""
         own = Session(key=self._manager.session.key, signature_scheme=self._manager.session.signature_scheme)
         self._client = self._manager.client(session=own)
+        self._stdin = _only_once_connected(self._client)
         self._client.start_channels(hb=False)
         self._readers = [
             asyncio.create_task(self._read(self._client.get_iopub_msg, self._on_iopub)),
@@ -60,6 +64,7 @@ class KernelLine:
             asyncio.create_task(self._read(self._client.get_stdin_msg, self._asked_for)),
         ]
         await self._heard_by_all()
+        await self._can_be_asked()
 
     async def _heard_by_all(self) -> None:
         """By us, and by the server's own look at what the kernel does: a cell whose beginning that misses counts as idle.
@@ -73,6 +78,11 @@ class KernelLine:
                 self._ask_anything()
                 pause = min(2 * pause, ASK_AT_LEAST_S)
                 ask_at = now() + pause
+
+    async def _can_be_asked(self) -> None:
+        """A kernel drops the question to whoever is not connected yet, and waits for the answer for ever."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stdin.poll(None, zmq.POLLOUT), STDIN_WITHIN_S)
 
     def _ask_anything(self) -> None:
         """Not where cells are sent: sending while an answer waits there takes away the sign that there is one, and the
@@ -91,8 +101,9 @@ class KernelLine:
         return request
 
     def answer(self, value: str) -> None:
-        """To the question that the kernel waits with."""
-        self._client.input(value)
+        """To the question that the kernel waits with; one that is gone meanwhile is sent nothing."""
+        if self._stdin.get(zmq.EVENTS) & zmq.POLLOUT:
+            self._client.input(value)
 
     async def ended(self, request: str) -> Message:
         """The reply to a request; KernelGoneError when there will be none."""
@@ -143,6 +154,14 @@ class KernelLine:
         asked = self._asked.get(message["parent_header"].get("msg_id", ""))
         if asked is not None and not asked.reply.done():
             asked.reply.set_result(message)
+
+
+def _only_once_connected(client: Any) -> Any:
+    """The socket for questions, made so that it can be written to only while the kernel is at its other end."""
+    client.context.setsockopt(zmq.IMMEDIATE, 1)
+    socket = client.stdin_channel.socket
+    client.context.setsockopt(zmq.IMMEDIATE, 0)
+    return socket
 
 
 def _pid_of(manager: Any) -> int | None:
