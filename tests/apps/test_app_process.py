@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import psutil
-from gearshift.lab.apps.process import AppProcess, AppState, environment
+from gearshift.lab.apps.process import LOG_BYTES, AppProcess, AppState, environment
 from gearshift.model.app import App
 from gearshift.model.record import Text
 
@@ -27,6 +27,30 @@ def test_nothing_of_an_app_that_ended_holds_its_port(tmp_path: Path) -> None:
     gone = not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     if not gone:
         psutil.Process(child).wait(5)
+
+
+def test_however_often_it_is_pressed_one_process_starts(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    one = process(tmp_path, "sh", "-c", f"echo $$ >> {pids}; sleep 0.5")
+
+    async def pressed_twice() -> None:
+        await asyncio.gather(one.start(), one.start())
+
+    asyncio.run(asyncio.wait_for(pressed_twice(), 20))
+    assert len(pids.read_text().split()) == 1
+    asyncio.run(asyncio.wait_for(one.start(), 20))
+    assert len(pids.read_text().split()) == 2, "once it has ended it starts again"
+
+
+def test_a_log_that_grows_for_ever_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
+    talks = "for n in range(600): print(n, 'x' * 100_000)\nprint('the end')"
+    one = process(tmp_path, sys.executable, "-c", talks)
+    asyncio.run(asyncio.wait_for(one.start(), 60))
+    assert one.log.stat().st_size > 2 * LOG_BYTES
+    assert one.log.stat().st_blocks * 512 < 1.5 * LOG_BYTES
+    assert one.last_lines()[-1] == "the end"
+    with one.log.open() as file:
+        assert file.readline().startswith("0 x")
 
 
 def test_a_first_file_is_put_once_and_never_again(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ CONTRADICTIONS: list[tuple[str, Change, str, str]] = [
         "NoSchedule",
     ),
     ("data sets", lambda d: d.update(datasets={"enabled": ["iris"]}), "datasets.enabled", "not offered"),
+    ("apps", lambda d: d.update(apps=["marimo"]), "apps", "not offered"),
 ]
 
 

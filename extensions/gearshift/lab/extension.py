@@ -49,12 +49,11 @@ def load_extension(server: Any) -> None:
     app.settings[control_door.SETTING] = environment.door_key
     base = app.settings["base_url"]
     app.add_handlers(".*$", held_routes(base))
-    routes = own_routes(base, server, environment, restorer, documents, guard)
-    app.add_handlers(".*$", routes)
+    activity = ActivityReader(server, environment)
+    app.add_handlers(".*$", own_routes(base, server, environment, restorer, documents, guard, activity))
     app.add_handlers(".*$", documents.routes(base, gate))
     if os.environ.get(APP_ENV):
-        reader = next(given["reader"] for _, handler, given in routes if handler is UsedHandler)
-        _add_app(server, environment, reader)
+        _add_app(server, environment, activity)
     server.io_loop.add_callback(guard.run)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if environment.restore:
@@ -71,9 +70,9 @@ def own_routes(
     restorer: Restorer,
     documents: Documents,
     guard: MemoryGuard,
+    activity: ActivityReader,
 ) -> list[Any]:
     """What this extension answers; the tests walk this list."""
-    activity = {"reader": ActivityReader(server, environment)}
     control, saver, in_flight = ControlClient(environment), Saver(server, environment), InFlight()
     routes = [
         (r"api/(.*)", ProxyHandler, {"control": control, "in_flight": in_flight}),
@@ -82,8 +81,8 @@ def own_routes(
         (r"memory", MemoryHandler, {"guard": guard}),
         (r"memory/seen", SeenHandler, {"guard": guard}),
         (r"machine", MachineHandler, {"machine": environment.now, "pools": ThreadPools(server)}),
-        (r"activity", ActivityHandler, activity),
-        (r"used", UsedHandler, activity),
+        (r"activity", ActivityHandler, {"reader": activity}),
+        (r"used", UsedHandler, {"reader": activity}),
         (r"health", HealthHandler, {"server": server, "restorer": restorer}),
         (r"state/plan", PlanHandler, {"saver": saver}),
         (r"state/save", SaveHandler, {"saver": saver, "in_flight": in_flight, "documents": documents}),
@@ -96,11 +95,11 @@ def own_routes(
     return [(url_path_join(base, "gearshift", pattern), handler, given) for pattern, handler, given in routes]
 
 
-def _add_app(server: Any, environment: LabEnvironment, reader: ActivityReader) -> None:
+def _add_app(server: Any, environment: LabEnvironment, activity: ActivityReader) -> None:
     """Half a second of imports that a workspace without an app does without."""
     from gearshift.lab.apps import setup  # noqa: PLC0415
 
-    setup.add(server, environment, reader.used)
+    setup.add(server, environment, activity.used)
 
 
 async def _restore_at_start(

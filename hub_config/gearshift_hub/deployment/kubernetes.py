@@ -187,3 +187,6 @@ def _not_offered(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(
             key="datasets.enabled", value=datasets["enabled"], because=because, remedy="Leave it empty."
         )
+    if data.get("apps"):
+        because = "apps are not offered on a cluster yet"
+        yield Problem(key="apps", value=data["apps"], because=because, remedy="Leave it out.")

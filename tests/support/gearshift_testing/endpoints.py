@@ -10,6 +10,7 @@ from typing import Literal
 
 from fastapi.routing import APIRoute, iter_route_contexts
 from gearshift.lab import environment
+from gearshift.lab.activity import ActivityReader
 from gearshift.lab.allowed import ALLOWED
 from gearshift.lab.documents.setup import Documents
 from gearshift.lab.extension import own_routes
@@ -72,7 +73,13 @@ def _lab() -> Iterator[Endpoint]:
     with tempfile.TemporaryDirectory() as folder:
         lab = environment.read({"GEARSHIFT_STATE_DIR": str(Path(folder) / "state")})
         routes = own_routes(
-            "/", None, lab, Restorer(None, lab, Gate()), Documents(None, lab), MemoryGuard(None, lab)
+            "/",
+            None,
+            lab,
+            Restorer(None, lab, Gate()),
+            Documents(None, lab),
+            MemoryGuard(None, lab),
+            ActivityReader(None, lab),
         )
     for pattern, handler, _ in routes:
         if handler is ProxyHandler:

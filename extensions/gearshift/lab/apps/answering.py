@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from jupyter_server_proxy.unixsock import UnixResolver
-from tornado.httpclient import HTTPRequest
+from tornado.httpclient import HTTPError, HTTPRequest
+from tornado.httputil import HTTPInputError
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
@@ -25,7 +26,7 @@ async def answers(port: int, socket: str | None, path: str) -> bool:
         request_timeout=5.0,
         follow_redirects=False,
     )
-    with suppress(OSError, Exception):
+    with suppress(OSError, HTTPError, HTTPInputError):
         return bool((await client.fetch(asked, raise_error=False)).code < 500)
     return False
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -14,6 +13,7 @@ from typing import IO
 
 from gearshift.lab.apps import answering
 from gearshift.model.app import App
+from gearshift.train.gang import log_limit
 
 LOOK_S = 0.1
 NOT_STARTED = 126
@@ -21,6 +21,9 @@ NOT_STARTED = 126
 LAST_LINES = 25
 SOCKET = "app.sock"
 LOG = "app.log"
+LOG_BYTES = 16 << 20
+"""Of a log that grows beyond it the beginning and the end are kept."""
+TAIL_BYTES = 64 << 10
 KEPT = (
     "JUPYTER_PATH",
     "GEARSHIFT_PACKAGES",
@@ -53,11 +56,11 @@ class AppProcess:
         self.log = state / LOG
         self._home = home
         self._process: asyncio.subprocess.Process | None = None
-        self._ready = self._foreign = self._refused = False
+        self._ready = self._foreign = self._refused = self._lives = False
 
     @property
     def state(self) -> AppState:
-        if self._refused or (self._process is not None and self._process.returncode is not None):
+        if not self._lives and self.exit_code is not None:
             return AppState.ENDED
         if self._foreign:
             return AppState.FOREIGN
@@ -73,13 +76,20 @@ class AppProcess:
         return (self.base if self.app.sees_base else "") + self.app.ready
 
     async def start(self) -> None:
-        """Start it unless it runs; returns when it has ended, with nothing of it left to hold its port."""
-        if self._process is not None and self._process.returncode is None:
+        """Start it unless it lives, however often that is asked; returns when it has ended, with nothing of it left to
+        hold its port."""
+        if self._lives:
             return
-        self._ready = self._foreign = self._refused = False
+        self._lives, self._ready, self._foreign, self._refused = True, False, False, False
+        try:
+            await self._live()
+        finally:
+            self._lives = False
+
+    async def _live(self) -> None:
         self._make_way()
         with _private(self.log) as output:
-            self._process = await asyncio.create_subprocess_exec(
+            process = self._process = await asyncio.create_subprocess_exec(
                 *self._words(),
                 cwd=self._home,
                 env=environment(os.environ, self.app, self._places()),
@@ -88,10 +98,9 @@ class AppProcess:
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
             )
-        await self._until_ready()
-        await self._process.wait()
+        await asyncio.gather(self._until_ready(process), self._until_ended(process))
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)
 
     def refused(self, why: str) -> None:
         """It never ran; the page says so."""
@@ -101,21 +110,28 @@ class AppProcess:
 
     def last_lines(self) -> list[str]:
         """The end of what it said."""
-        try:
-            with self.log.open(encoding="utf-8", errors="replace") as file:
-                return [line.rstrip() for line in deque(file, LAST_LINES)]
-        except OSError:
-            return []
+        with suppress(OSError), self.log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+            return file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+        return []
 
-    async def _until_ready(self) -> None:
+    async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
         """A port that another uid took before the app did is never spoken to: cookies would go there."""
-        while self.state is AppState.STARTING:
+        while process.returncode is None and not self._ready and not self._foreign:
             if self.port and answering.is_foreign(self.port, os.geteuid()):
                 self._foreign = True
             elif await answering.answers(self.port, self.socket, self.ready_url):
                 self._ready = True
             else:
                 await asyncio.sleep(LOOK_S)
+
+    async def _until_ended(self, process: asyncio.subprocess.Process) -> None:
+        """Meanwhile its log stays within its limit."""
+        while process.returncode is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), log_limit.PAUSE_S)
+            with suppress(OSError):  # a disk that knows no holes: the log grows on
+                log_limit.shorten(self.log, LOG_BYTES)
 
     def _words(self) -> list[str]:
         places = self._places()
