@@ -20,6 +20,7 @@ SLOW_MS = 60_000
 """The box may be busy; a wait ends as soon as what it waits for is there."""
 INERT_MS = 800
 """A confirming press does not count in its first half second; the page may be slow to draw."""
+HEARD = 40
 IDLE = re.compile(r"Python 3.* \| Idle")
 
 
@@ -121,6 +122,8 @@ class Surfer:
     user: str
     context: BrowserContext
     faults: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+    """What pages complained of, and what they were refused."""
 
     def sign_in(self) -> Page:
         """By the form, as at a first visit."""
@@ -141,7 +144,15 @@ class Surfer:
 
     def page(self) -> Page:
         page = self.context.new_page()
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("pageerror", lambda error: self.faults.append(f"{error}\n{error.stack}"))
+        page.on("console", lambda said: self.heard.append(said.text) if said.type == "error" else None)
+        page.on(
+            "requestfailed", lambda asked: self.heard.append(f"{asked.method} {asked.url}: {asked.failure}")
+        )
+        page.on(
+            "response",
+            lambda got: self.heard.append(f"{got.status} {got.url}") if got.status >= 400 else None,
+        )
         return page
 
     def start(self, page: Page, name: str) -> Lab:
@@ -161,9 +172,11 @@ def surfer(product: Running, browser: Browser, user: str) -> Iterator[Surfer]:
     """A fresh browser profile for this person."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(SLOW_MS / 2)
+    person = Surfer(product, user, context)
     try:
-        yield Surfer(product, user, context)
+        yield person
     finally:
+        print(f"{user}'s pages heard:", *person.heard[-HEARD:], sep="\n")  # seen where a test fails
         context.close()
 
 

@@ -1,15 +1,20 @@
-/** During a switch: cells and the sockets of kernels wait. After it: sessions and kernels are taken up again and everything is
+/** During a switch: cells, sockets of kernels and requests wait. After it: sessions and kernels are taken up again and all is
  * read anew. */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleTracker } from '@jupyterlab/console';
+import { URLExt } from '@jupyterlab/coreutils';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import type { ServerConnection } from '@jupyterlab/services';
 
 import type { Operation } from '../api/records.js';
+import { patientFetch } from '../models/fetching.js';
 import { Gate } from '../models/gate.js';
 import { answers, reattach, type Attached } from '../models/reattach.js';
 import { patient } from '../models/socket.js';
 import { IGearshift } from '../tokens.js';
+
+type Replaced = 'WebSocket' | 'fetch';
 
 export const reattachPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyterlab-gearshift:reattach',
@@ -25,8 +30,9 @@ export const reattachPlugin: JupyterFrontEndPlugin<void> = {
       return found;
     };
     const lines = new Gate();
-    const network = app.serviceManager.serverSettings as { WebSocket: typeof WebSocket };
+    const network = app.serviceManager.serverSettings as { -readonly [key in Replaced]: ServerConnection.ISettings[key] };
     network.WebSocket = patient(network.WebSocket, () => lines.passed());
+    network.fetch = patientFetch(network.fetch, URLExt.join(app.serviceManager.serverSettings.baseUrl, 'api/'), lines);
     let held: Operation | null = null;
     gearshift.store.changed.connect(() => {
       const running = gearshift.store.running;
