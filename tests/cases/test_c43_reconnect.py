@@ -33,12 +33,12 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def test_a_closed_laptop_loses_no_line_of_what_was_launched(on_server: Running, browser: Browser) -> None:
-    driver = Driver(on_server, "uma")
-    on_server.account("uma")
+def test_a_closed_laptop_loses_no_line_of_what_was_launched(running: Running, browser: Browser) -> None:
+    driver = Driver(running, "uma")
+    running.account("uma")
     driver.start("lap")
     try:
-        with browsing.surfer(on_server, browser, "uma") as uma:
+        with browsing.surfer(running, browser, "uma") as uma:
             uma.sign_in()
             lab = uma.lab("lap")
             lab.notebook()
@@ -47,10 +47,10 @@ def test_a_closed_laptop_loses_no_line_of_what_was_launched(on_server: Running, 
             lab.job(at).get_by_role("button", name="Start job…").click(timeout=SLOW_MS)
             lab.confirm("Start job")
             expect(lab.job(at).locator(".gs-log")).to_contain_text("line 3\n", timeout=SLOW_MS)
-        with browsing.surfer(on_server, browser, "uma") as uma:
+        with browsing.surfer(running, browser, "uma") as uma:
             uma.sign_in()
             lab = Lab(uma.page(), uma.faults)
-            lab.open(f"{on_server.server('uma', 'lap')}lab/tree/Untitled.ipynb")
+            lab.open(f"{running.server('uma', 'lap')}lab/tree/Untitled.ipynb")
             log = lab.job(at).locator(".gs-log")
             expect(log).to_contain_text("line 20\n", timeout=SLOW_MS)
             so_far = lines(log.inner_text())
@@ -60,10 +60,10 @@ def test_a_closed_laptop_loses_no_line_of_what_was_launched(on_server: Running, 
             assert lines(log.inner_text()) == LINES
             assert uma.faults == []
         deadline = time.monotonic() + SLOW_MS / 1000
-        while lines(saved_text(on_server, at)) != LINES:
-            assert time.monotonic() < deadline, saved_text(on_server, at)
+        while lines(saved_text(running, at)) != LINES:
+            assert time.monotonic() < deadline, saved_text(running, at)
             time.sleep(0.2)
-        assert "Finished" in saved_text(on_server, at)
+        assert "Finished" in saved_text(running, at)
     finally:
         driver.stop("lap")
 

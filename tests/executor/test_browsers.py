@@ -23,11 +23,11 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def test_work_goes_on_with_no_browser_and_through_a_switch(on_server: Running, browser: Browser) -> None:
-    on_server.account("ida")
-    driver = Driver(on_server, "ida")
+def test_work_goes_on_with_no_browser_and_through_a_switch(running: Running, browser: Browser) -> None:
+    running.account("ida")
+    driver = Driver(running, "ida")
     driver.start("desk")
-    with browsing.surfer(on_server, browser, "ida") as one:
+    with browsing.surfer(running, browser, "ida") as one:
         one.sign_in()
         lab = one.lab("desk")
         lab.notebook()
@@ -35,8 +35,8 @@ def test_work_goes_on_with_no_browser_and_through_a_switch(on_server: Running, b
         second = lab.type_cell("name = input('who? '); print('hello', name)")
         expect(shown(lab, first)).to_contain_text("line 3", timeout=SLOW_MS)
     with (
-        browsing.surfer(on_server, browser, "ida") as two,
-        browsing.surfer(on_server, browser, "ida") as three,
+        browsing.surfer(running, browser, "ida") as two,
+        browsing.surfer(running, browser, "ida") as three,
     ):
         lab, other = opened(two), opened(three)
         for each in (lab, other):

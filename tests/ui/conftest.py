@@ -1,11 +1,7 @@
-"""The browser of these tests, and people who leave nothing running.
-
-With `GEARSHIFT_TEST_DOCUMENTS=1` the products open notebooks on the server, as `documents.on_server = true` does.
-"""
+"""The browser of these tests, and people who leave nothing running."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +12,7 @@ from gearshift_testing.driving import Driver
 from gearshift_testing.running import Running
 from playwright.sync_api import Browser, sync_playwright
 
-DOCUMENTS = "\n[documents]\non_server = true\n" if os.environ.get("GEARSHIFT_TEST_DOCUMENTS") == "1" else ""
+IN_THE_PAGE = "\n[documents]\non_server = false\n"
 
 
 @pytest.fixture(scope="module")
@@ -29,22 +25,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def running(request: pytest.FixtureRequest) -> Running:
-    """The one product of the session, with notebooks open on the server where that is asked for."""
-    product: Running = request.getfixturevalue("on_server" if DOCUMENTS else "running")
-    return product
-
-
-@pytest.fixture(scope="session")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The same product below `/team/`, but for idle time: a person is warned a minute before."""
+    """The same product below `/team/`, but for idle time, where a person is warned a minute before, and for notebooks,
+    which belong to the page there."""
     deployment = tmp_path_factory.mktemp("team") / "deployment.toml"
     declared = products.DEPLOYMENT.read_text()
     patient = declared.replace("min_hours = 0.002", "min_hours = 0.017").replace(
         "warn_before = 4", "warn_before = 60"
     )
     assert patient != declared
-    deployment.write_text(patient + DOCUMENTS)
+    deployment.write_text(patient + IN_THE_PAGE)
     product = products.start(deployment, base_url="/team/")
     yield product
     code = product.stop()

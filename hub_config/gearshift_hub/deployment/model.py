@@ -162,6 +162,10 @@ class Jobs(Input):
 
     log_bytes: Annotated[Size, Field(ge=1_000_000)] = Field(alias="log_size", default=64_000_000)
     keep_days: Annotated[float, Field(gt=0, le=3650)] = 30.0
+    warm_minutes: Annotated[
+        float,
+        Field(ge=0, le=1440, description="so long torch stays in memory for a person's next job; 0: never"),
+    ] = 10.0
 
 
 class Memory(Input):
@@ -175,7 +179,7 @@ class Memory(Input):
 class Documents(Input):
     """Whether notebooks are open on the server: cells then run on and keep their outputs with no page open."""
 
-    on_server: bool = False
+    on_server: bool = True
 
 
 class Deadlines(Input):

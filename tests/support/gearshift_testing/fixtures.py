@@ -12,7 +12,7 @@ from gearshift_testing.driving import Driver
 from gearshift_testing.real_gangs import gang
 from gearshift_testing.running import Running
 
-__all__ = ["gang", "on_server", "person", "running"]
+__all__ = ["gang", "person", "running"]
 
 
 @pytest.fixture(scope="session")
@@ -32,20 +32,6 @@ def running() -> Iterator[Running]:
         code = product.stop()
         product.remove()
         product.output.unlink(missing_ok=True)
-    assert code == 0
-
-
-@pytest.fixture(scope="session")
-def on_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The same with notebooks open on the server."""
-    file = tmp_path_factory.mktemp("deployment") / "on-server.toml"
-    file.write_text(f"{running_module.DEPLOYMENT.read_text()}\n[documents]\non_server = true\n")
-    product = running_module.start(file)
-    try:
-        yield product
-    finally:
-        code = product.stop()
-        product.remove()
     assert code == 0
 
 
