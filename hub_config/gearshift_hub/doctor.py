@@ -19,6 +19,7 @@ from gearshift_hub.backends.local import inventory
 from gearshift_hub.backends.local.capabilities import Capabilities, probe
 from gearshift_hub.deployment import Deployment, DeploymentError, load
 from gearshift_hub.findings import Finding
+from gearshift_hub.images.catalog import Catalog
 from gearshift_hub.paths import Home
 from gearshift_hub.supervisor.ports import choose
 from gearshift_hub.supervisor.preflight import LEAST_FREE
@@ -47,6 +48,7 @@ def examine(home: Home, file: Path) -> Iterator[Finding]:
     yield from _versions()
     yield _box()
     yield from _folder(home)
+    yield from _declarations(Catalog())
     deployment = None
     try:
         deployment = load(file)
@@ -99,6 +101,12 @@ def _folder(home: Home) -> Iterator[Finding]:
     )
     if len(str(home.runtime)) > 40:
         yield Finding("no", "runtime", f"{home.runtime} is too long for the names of kernel sockets")
+
+
+def _declarations(catalog: Catalog) -> Iterator[Finding]:
+    """Images and apps that cannot be offered because their declaration is wrong."""
+    for fault in catalog.faults.values():
+        yield Finding("less", "images", f"a declaration is left out: {fault}")
 
 
 def _ports(deployment: Deployment, home: Home) -> Finding:

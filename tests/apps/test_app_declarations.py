@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
-from gearshift_hub import data
-from gearshift_hub.deployment import DeploymentError, from_data
+from gearshift_hub import data, doctor
+from gearshift_hub.deployment import DeploymentError, catalog_images, from_data
 from gearshift_hub.images import apps, locking, locks
 from gearshift_hub.images.catalog import Catalog
 from gearshift_testing.app_uses import USES
@@ -78,9 +79,38 @@ def changed(folder: Path, **keys: str) -> Path:
     ],
 )
 def test_what_is_wrong_is_refused_with_its_path(tmp_path: Path, key: str, line: str, said: str) -> None:
-    with pytest.raises(apps.AppError) as refused:
-        apps.read(changed(tmp_path, **{key: line}))
-    assert said in str(refused.value)
+    found, faults = apps.read(changed(tmp_path, **{key: line}))
+    assert found == {}
+    assert said in faults["marimo"]
+
+
+def copied(folder: Path) -> Path:
+    """The declarations, to be spoiled."""
+    shutil.copytree(CATALOG.folder, folder / "images")
+    return folder / "images"
+
+
+def test_a_faulty_declaration_is_left_out_and_told_and_the_others_are_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied(tmp_path)
+    (folder / "apps/dash.toml").write_text("id = [")
+    (folder / "apps/voila.toml").write_bytes(b"\xff\xfe")
+    whole = (folder / "catalog.toml").read_text()
+    (folder / "catalog.toml").write_text(whole.replace('parent = "cpu"', 'parent = "cqu"'))
+    spoiled = Catalog(folder)
+    assert set(spoiled.faults) == {"dash", "voila", "pytorch", "pytorch-deepspeed"}
+    assert spoiled.ids == ("base", "cpu")
+    assert set(CATALOG.apps) - set(spoiled.apps) == {"dash", "voila"}
+    assert "A declaration is left out. apps/dash.toml: it is not TOML" in caplog.text
+
+    told = [finding for finding in doctor._declarations(spoiled) if finding.state == "less"]
+    assert any("catalog.toml: pytorch: parent: 'cqu'" in finding.text for finding in told)
+
+    monkeypatch.setattr(catalog_images, "_catalog", lambda: spoiled)
+    offered = from_data(deployment(apps=["dash", "marimo"]))
+    assert offered.image("dash") is None
+    assert offered.image("marimo") is not None
 
 
 def deployment(**more: object) -> dict[str, object]:

@@ -50,6 +50,8 @@ def _apps(raw: Any, found: list[Problem]) -> list[dict[str, Any]]:
         return []
     made = []
     for place, id in enumerate(raw):
+        if isinstance(id, str) and id in _catalog().faults:
+            continue  # the catalog has warned of it; the other apps and the deployment are well without it
         variant = _catalog().app(id) if isinstance(id, str) else None
         if variant is None:
             found.append(_no_such_app(f"{APPS}[{place}]", str(id)))
@@ -99,7 +101,7 @@ def _no_such(key: str, named: str) -> Problem:
     names = [one.name for one in _catalog().variants()]
     hint = nearest(named, names)
     remedy = f"Did you mean {hint!r}?" if hint else "`gearshift image ls` lists them."
-    because = "the catalog declares no image of this name"
+    because = _catalog().faults.get(named, "the catalog declares no image of this name")
     return Problem(key=key, value=named, because=because, allowed=tuple(names), remedy=remedy)
 
 

@@ -89,22 +89,33 @@ class AppError(Exception):
     """A declaration that is wrong; the text names file and key."""
 
 
-def read(folder: Path) -> dict[str, AppDeclaration]:
-    """All declarations by id; raises AppError."""
-    found = (_read(file) for file in sorted((folder / FOLDER).glob("*.toml")))
-    return {one.id: one for one in found}
+def read(folder: Path) -> tuple[dict[str, AppDeclaration], dict[str, str]]:
+    """All declarations by id, and what is wrong with the others by the name of their file."""
+    found: dict[str, AppDeclaration] = {}
+    faults: dict[str, str] = {}
+    for file in sorted((folder / FOLDER).glob("*.toml")):
+        try:
+            found[file.stem] = _read(file)
+        except AppError as error:
+            faults[file.stem] = f"apps/{error}"
+    return found, faults
 
 
 def _read(file: Path) -> AppDeclaration:
     try:
         raw: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
         declared = AppDeclaration.model_validate(raw)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AppError(f"{file.name}: it is not TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(map(str, first["loc"]))
-        raise AppError(f"{file.name}: {f'{path}: ' if path else ''}{first['msg']}") from error
+        raise AppError(f"{file.name}: {first_of(error)}") from error
     if declared.id != file.stem:
         raise AppError(f"{file.name}: id: it must be {file.stem!r}, the name of the file")
     return declared
+
+
+def first_of(error: ValidationError) -> str:
+    """The first complaint, with the path of its key."""
+    first = error.errors()[0]
+    path = ".".join(map(str, first["loc"]))
+    return f"{path}: {first['msg']}" if path else str(first["msg"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from typing import Annotated, Any
 
 from gearshift.model.image import Image, Runtime
 from gearshift.model.record import Input, Text
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from gearshift_hub import data
 from gearshift_hub.images import apps, locks
 from gearshift_hub.images.apps import AppDeclaration
+
+log = logging.getLogger(__name__)
 
 LOCK_SUFFIX = ".lock"
 REQUIREMENTS = "requirements.in"
@@ -58,7 +61,8 @@ class CatalogFile(Input):
     """The file whole."""
 
     runtimes: Mapping[Runtime, RuntimeTable]
-    images: tuple[Declaration, ...]
+    images: tuple[dict[str, Any], ...]
+    """Each is read for itself, so that a faulty one does not take the others along."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +143,15 @@ class Catalog:
         self.folder = folder or data.path("images")
         file = CatalogFile.model_validate(tomllib.loads((self.folder / "catalog.toml").read_text("utf-8")))
         self._runtimes = file.runtimes
-        self._by_id = {one.id: one for one in file.images}
-        self.apps = apps.read(self.folder)
+        self._by_id, faulty = _declarations(file.images, self.folder, file.runtimes)
+        self.apps, faulty_apps = apps.read(self.folder)
+        if APP_BASE not in self._by_id:
+            faulty_apps |= {id: f"apps/{id}.toml: the image {APP_BASE!r} is left out" for id in self.apps}
+            self.apps = {}
+        self.faults = faulty | faulty_apps
+        """Name -> what is wrong with a declaration; it is left out, and the others are there."""
+        for fault in self.faults.values():
+            log.warning("A declaration is left out. %s", fault)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -186,6 +197,44 @@ class Catalog:
     def _chain(self, declaration: Declaration) -> tuple[Path, ...]:
         above = self._chain(self._by_id[declaration.parent]) if declaration.parent else ()
         return (*above, self.folder / declaration.id / REQUIREMENTS)
+
+
+def _declarations(
+    entries: tuple[dict[str, Any], ...], folder: Path, runtimes: Mapping[Runtime, RuntimeTable]
+) -> tuple[dict[str, Declaration], dict[str, str]]:
+    """The images that are whole, in the order of the file; an image stands before those that build on it."""
+    found: dict[str, Declaration] = {}
+    faults: dict[str, str] = {}
+    for place, entry in enumerate(entries):
+        name = str(entry.get("id", f"images[{place}]"))
+        try:
+            declared = Declaration.model_validate(entry)
+        except ValidationError as error:
+            faults[name] = f"catalog.toml: {name}: {apps.first_of(error)}"
+            continue
+        if wrong := _lacks(declared, found, folder, runtimes):
+            faults[name] = f"catalog.toml: {name}: {wrong}"
+        else:
+            found[declared.id] = declared
+    return found, faults
+
+
+def _lacks(
+    declared: Declaration,
+    found: Mapping[str, Declaration],
+    folder: Path,
+    runtimes: Mapping[Runtime, RuntimeTable],
+) -> str:
+    """What it names that is not there; empty where all is."""
+    if declared.id in found:
+        return "id: it is declared twice"
+    if declared.parent and declared.parent not in found:
+        return f"parent: {declared.parent!r} is not declared above it, or is left out"
+    if unknown := [one.value for one in declared.runtimes if one not in runtimes]:
+        return f"runtimes: no table says what {unknown[0]!r} is"
+    if not declared.service and not (folder / declared.id / REQUIREMENTS).exists():
+        return f"{declared.id}/{REQUIREMENTS} is not there"
+    return ""
 
 
 def image(variant: Variant, id: str, python: str, pinned: str | None = None) -> Image:
