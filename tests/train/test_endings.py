@@ -144,7 +144,7 @@ def test_without_namespaces_a_subreaper_leaves_none_of_eight_either(gang: Callab
     code = (
         "import sys; from pathlib import Path; from gearshift.train.gang import enclosure, order, supervisor;"
         "read = order.Order.read(Path(sys.argv[1]));"
-        "sys.exit(enclosure.run_as_subreaper(lambda inside: supervisor.supervise(read, inside)))"
+        "sys.exit(enclosure.run_as_subreaper(lambda inside: supervisor.supervise(read, inside, supervisor.listen())))"
     )
     job.process = subprocess.Popen([sys.executable, "-P", "-c", code, job.order.root])
     job.until(lambda job: "up" in job.log(0) and "up" in job.log(1))

@@ -15,7 +15,9 @@ import pytest
 from gearshift.client import Client
 from gearshift.kernel import Kernel
 from gearshift.model.errors import GearshiftError
+from gearshift.train.gang import doorbell
 from gearshift_hub.backends.local.cgroups import Groups
+from gearshift_hub.backends.local.processes import Trees
 from gearshift_testing.running import Running
 
 SPEND = [f"custom:gearshift:{word}" for word in ("read", "propose", "spend")]
@@ -72,7 +74,8 @@ def kill_control(running: Running) -> None:
         time.sleep(0.05)
 
 
-def left(job: str) -> list[str]:
+def left(job: str, running: Running) -> list[str]:
+    """Processes that carry the job's mark, and those of the tree that it runs in."""
     mark = f"GS_JOB={job}\0".encode()
     found = []
     for entry in Path("/proc").iterdir():
@@ -82,7 +85,8 @@ def left(job: str) -> list[str]:
                     found.append(entry.name)
             except OSError:
                 continue
-    return found
+    trees = [tree for tree in Trees(running.home).trees() if tree.labels.get("job") == job]
+    return [*found, *(str(pid) for tree in trees for pid in tree.pids)]
 
 
 def test_C37_a_job_outlives_its_kernel_and_control_and_is_found_again_with_its_whole_log(
@@ -124,13 +128,13 @@ print("went on after", os.path.basename(go))
     assert "went on after go-on" in said
     if os.geteuid() == 0:
         assert int(said.split()[3]) >= 20000
-    assert left(id) == []
+    assert left(id, running) == []
     fresh.run("os.unlink(os.path.expanduser('~/go-on'))")
     fresh.close()
     assert mona.client.verify_ledger()["ok"]
 
 
-def test_cancelling_a_job_of_daemons_leaves_no_process_and_no_lease(mona: Person) -> None:
+def test_cancelling_a_job_of_daemons_leaves_no_process_and_no_lease(mona: Person, running: Running) -> None:
     kernel = mona.kernel()
     kernel.run(f"""%%gearshift --nodes 2 --machine sim-1 --grace 1 {CAPS}
 import os, signal, time
@@ -144,11 +148,42 @@ time.sleep(600)
 """)
     id = kernel.run("print(job.id)").text.strip()
     mona.until(id, lambda job: job["state"] == "running" and "up" in mona.client.job_log(id, 1)["text"])
-    assert len(left(id)) >= 4 or os.geteuid() != 0
+    assert len(left(id, running)) >= 4 or os.geteuid() != 0
     kernel.run(f"%gearshift cancel {id} {CAPS}")
     ended = mona.until(id, lambda job: job["state"] in ENDED)
     assert (ended["state"], ended["ended_by"]) == ("cancelled", "mona")
-    assert left(id) == []
+    assert left(id, running) == []
     free = {one["id"]: one["free"] for one in mona.client.catalog()["machines"]}
     assert free["sim-1"] == 4
+    kernel.close()
+
+
+def test_a_persons_next_job_finds_torch_imported_and_the_wait_for_it_is_free(
+    mona: Person, running: Running
+) -> None:
+    kernel = mona.kernel()
+    source = f"%%gearshift --nodes 2 --machine sim-1 {CAPS}\nimport os, sys\nprint(os.getuid(), 'torch' in sys.modules)"
+
+    def run() -> tuple[str, str]:
+        kernel.run(source)
+        id = kernel.run("print(job.id)").text.strip()
+        done = mona.until(id, lambda job: job["state"] in ENDED)
+        assert done["state"] == "succeeded", done
+        return id, mona.client.job_log(id, 1)["text"]
+
+    run()
+    folder = running.home.jobs / "standby"
+    deadline = time.monotonic() + 60
+    while not any(doorbell.is_waited_at(one) for one in folder.glob("warm-*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    before = mona.client.verify_ledger()
+    assert {one["id"]: one["free"] for one in mona.client.catalog()["machines"]}["sim-1"] == 4
+    id, said = run()
+    uid, imported = said.split()
+    assert imported == "True"
+    assert int(uid) >= 20000 or os.geteuid() != 0
+    assert left(id, running) == []
+    assert before["ok"]
+    assert mona.client.verify_ledger()["ok"]
     kernel.close()

@@ -100,6 +100,9 @@ class JobBackend(Protocol):
     def start(self, placement: Placement) -> None:
         """Start the gang; raises JobNotStartedError."""
 
+    def recover(self) -> None:
+        """After a start of control: undo what an earlier one was in the middle of."""
+
     def look(self, job: str, tree: str) -> Seen: ...
 
     def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
@@ -126,5 +129,8 @@ class JobBackend(Protocol):
     def remove(self, job: str) -> None:
         """Forget the files of a job that has ended; gone already is success."""
 
+    def forget(self, owner: str) -> None:
+        """End what is kept ready for the next job of somebody who is deleted."""
+
     def close(self) -> None:
-        """End what `prepare` began."""
+        """End what `prepare` began, and what is kept ready for jobs to come."""

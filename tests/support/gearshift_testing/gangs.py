@@ -39,6 +39,7 @@ class DirectTrees:
 
     def __init__(self) -> None:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.resized: dict[str, ProcessLimits] = {}
 
     def start_command(
         self,
@@ -90,6 +91,12 @@ class DirectTrees:
         if self.alive(tree):
             self.processes[tree].kill()
             self.processes[tree].wait()
+
+    def resize(self, tree: str, limits: ProcessLimits) -> None:
+        self.resized[tree] = limits
+
+    def relabel(self, tree: str, labels: Mapping[str, str]) -> None:
+        pass
 
     def names(self) -> Sequence[str]:
         return [tree for tree in self.processes if self.alive(tree)]
@@ -159,6 +166,9 @@ class FakeJobs(JobBackend):
             raise JobNotStartedError(cause)
         self.gangs[placement.job] = FakeGang(placement)
 
+    def recover(self) -> None:
+        pass
+
     def look(self, job: str, tree: str) -> Seen:
         gang = self.gangs.get(job)
         if gang is None:
@@ -191,6 +201,9 @@ class FakeJobs(JobBackend):
     def remove(self, job: str) -> None:
         self.gangs.pop(job, None)
 
+    def forget(self, owner: str) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
@@ -206,10 +219,11 @@ class Jobs:
         self.loop = JobLoop(control.ctx)
 
     @classmethod
-    def real(cls, control: Control, trees: DirectTrees) -> Jobs:
-        """With real processes."""
+    def real(cls, control: Control, trees: DirectTrees, warm_seconds: float = 0.0) -> Jobs:
+        """With real processes; none is kept ready unless it is asked for."""
         Path(control.folder.name).chmod(0o711)
-        return cls(control, LocalJobs(control.ctx.home, sys.executable, private=True, trees=trees))
+        home, python = control.ctx.home, sys.executable
+        return cls(control, LocalJobs(home, python, private=True, trees=trees, warm_seconds=warm_seconds))
 
     def home_of(self, who: Caller) -> Path:
         """The folder that jobs of this person start in."""

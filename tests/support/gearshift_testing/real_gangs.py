@@ -12,13 +12,13 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gearshift.train.bundle import Bundle, Code
-from gearshift.train.gang import sweep
+from gearshift.train.gang import doorbell, sweep
 from gearshift.train.gang.order import ORDER_FILE, NodePlace, Order
 
 STUBBORN = """
@@ -45,12 +45,65 @@ class Gang:
     order: Order
     process: subprocess.Popen[bytes] | None = None
     started: float = field(default_factory=time.monotonic)
+    standby: Path | None = None
+    """The folder in which a supervisor waits for it."""
 
     def start(self) -> Gang:
         argv = [sys.executable, "-P", "-m", "gearshift.train.gang", self.order.root]
         with (Path(self.order.root) / "gang.log").open("wb") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
         return self
+
+    def stand_by(self, seconds: float = 600.0) -> Gang:
+        """Have a supervisor wait for this job, with torch imported; returns before it is ready."""
+        self.standby = Path(self.order.root + "-standby")
+        self.standby.mkdir()
+        doorbell.make(self.standby)
+        habit = replace(self.order, root=str(self.standby), job=self.standby.name)
+        (self.standby / ORDER_FILE).write_text(habit.to_json())
+        argv = [
+            sys.executable,
+            "-P",
+            "-m",
+            "gearshift.train.gang",
+            "--standby",
+            str(seconds),
+            str(self.standby),
+        ]
+        with (Path(self.order.root) / "gang.log").open("wb") as log:
+            self.process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+        return self
+
+    def warm(self) -> Gang:
+        """Have one that is ready."""
+        self.stand_by().until(lambda gang: doorbell.is_waited_at(gang.standby))
+        return self
+
+    def adopt(self, seconds: float = 10.0) -> bool:
+        """Hand the job to the supervisor that waits for it."""
+        assert self.standby is not None
+        self.started = time.monotonic()
+        return doorbell.ring(self.standby, Path(self.order.root), seconds)
+
+    def run_warm(self) -> Gang:
+        assert self.warm().adopt(), self.said
+        self.wait()
+        return self
+
+    def seen(self, name: str = "") -> set[tuple[int, str]]:
+        """All that runs below the supervisor, or what of it has this name: pid and time of its start."""
+        assert self.process is not None
+        found = set()
+        for pid in sweep.descendants(self.process.pid):
+            with suppress(OSError):
+                folder = Path("/proc") / str(pid)
+                if not name or (folder / "comm").read_text().strip() == name:
+                    found.add((pid, _born(pid)))
+        return found
+
+    def template(self) -> int:
+        """The process that ranks are forked from."""
+        return self._below(lambda entry: b"gearshift.train.template" in (entry / "cmdline").read_bytes())
 
     def wait(self, seconds: float = 60) -> int:
         assert self.process is not None
@@ -134,6 +187,23 @@ class Gang:
                 if wanted(Path("/proc") / str(pid)):
                     return pid
         raise AssertionError("no such process")
+
+
+def gone(seen: set[tuple[int, str]], seconds: float = 10.0) -> bool:
+    """Whether all of these have ended; waits a little for those that are just being killed."""
+    deadline = time.monotonic() + seconds
+    while any(_born(pid) == born for pid, born in seen):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _born(pid: int) -> str:
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
 
 
 def loopback(node: int) -> NodePlace:

@@ -12,19 +12,19 @@ import resource
 import selectors
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from gearshift.train.gang import failure, hosts, memory_limit, node_memory, sweep
 from gearshift.train.gang.blame import Scene
-from gearshift.train.gang.enclosure import Enclosure, die_with_parent
+from gearshift.train.gang.enclosure import Enclosure
 from gearshift.train.gang.endings import Ending, Reason, of_failure
 from gearshift.train.gang.journal import Journal
 from gearshift.train.gang.log_limit import LogLimit
 from gearshift.train.gang.members import Launch, Member, start_all
 from gearshift.train.gang.nodes import Nodes
 from gearshift.train.gang.order import Order
+from gearshift.train.gang.warm import Template
 
 SETTLE_SECONDS = 0.1
 TICK_SECONDS = 1.0
@@ -41,18 +41,30 @@ class Stop:
     wake: int
     asked: bool = False
 
+    def hear(self) -> None:
+        """Take what made `wake` readable."""
+        os.read(self.wake, 4096)
+
 
 class Attempt:
     """One try of the whole gang. Nothing of it lives when `run` returns."""
 
     def __init__(
-        self, order: Order, number: int, journal: Journal, enclosure: Enclosure, stop: Stop, resume: str = ""
+        self,
+        order: Order,
+        number: int,
+        journal: Journal,
+        enclosure: Enclosure,
+        stop: Stop,
+        resume: str = "",
+        template: Template | None = None,
     ) -> None:
         self._number = number
         self._journal = journal
         self._enclosure = enclosure
         self._stop = stop
         self._resume = resume
+        self._template = template
         self._nodes = Nodes(order, number, enclosure)
         self._order = self._nodes.order
         hosts.write(self._order)
@@ -65,11 +77,20 @@ class Attempt:
         self._logs = LogLimit(order.attempt_dir(number), order.log_bytes)
 
     def run(self, deadline: float | None) -> Ending:
-        before_exec = _before_exec(self._order, self._enclosure)
         kills_before = memory_limit.kills()
-        launch = Launch(self._order, self._number, self._resume, self._nodes.all, before_exec)
+        launch = Launch(
+            self._order,
+            self._number,
+            self._resume,
+            self._nodes.all,
+            _data_limit(self._order),
+            0 if self._enclosure.pid_namespace else os.getpid(),
+            self._template,
+        )
         join_by = time.monotonic() + self._order.join_seconds
         self._members = start_all(launch)
+        if self._template is not None and not self._order.may_go_on:
+            self._template.close()
         self._register()
         self._journal.say(ranks=self._journal.ranks(self._members))
         ending = self._watch(deadline, join_by, kills_before)
@@ -119,7 +140,7 @@ class Attempt:
         """Wait for the next event at most `seconds`, take what came, note who ended."""
         for key, _events in self._selector.select(seconds):
             if key.fd == self._stop.wake:
-                os.read(key.fd, 4096)
+                self._stop.hear()
             elif key.data is not None and not self._journal.metrics(key.fd, key.data, self._number):
                 self._selector.unregister(key.fd)
         self._nodes.heard()
@@ -228,7 +249,8 @@ class Attempt:
         if ending.reason is not Reason.SUCCEEDED:
             self._journal.say(state="stopping", ranks=self._journal.ranks(self._members))
             self._wait_politely(grace)
-        sweep.kill_all(self._enclosure.pid_namespace, self._ended)
+        spared = None if self._template is None else self._template.pid
+        sweep.kill_all(self._enclosure.pid_namespace, self._ended, spared=spared)
         self._drain()
         self._logs.keep(last=True)
         self._journal.say(ranks=self._journal.ranks(self._members))
@@ -257,21 +279,13 @@ class Attempt:
                 pass
 
 
-def _before_exec(order: Order, enclosure: Enclosure) -> Callable[[], None]:
-    """What a member does to itself before it becomes a rank.
+def _data_limit(order: Order) -> int:
+    """What one rank may allocate (a soft limit; -1 is none).
 
     Drivers of real cards reserve address space beyond any limit, and DeepSpeed buckets that it never fills (2 GB by
     default): there the control group alone keeps the limit.
     """
-    reserves = order.launch == "deepspeed" or any(place.cuda for place in order.nodes)
-    limit = None if reserves else order.memory_bytes
-
-    def prepare() -> None:
-        if not enclosure.pid_namespace:
-            die_with_parent()
-        if limit is not None:
-            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-            soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-    return prepare
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if order.memory_bytes is None or order.launch == "deepspeed" or any(place.cuda for place in order.nodes):
+        return soft
+    return order.memory_bytes if hard == resource.RLIM_INFINITY else min(order.memory_bytes, hard)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gearshift.train.gang import environment
+from gearshift.train.gang.enclosure import die_with_parent
 from gearshift.train.gang.nodes import Node
 from gearshift.train.gang.order import Order
+from gearshift.train.gang.warm import Template, Wanted
 
 RUNNER = ("-P", "-m", "gearshift.train.runner")
 
@@ -23,7 +26,12 @@ class Launch:
     attempt: int
     resume: str = ""
     nodes: Sequence[Node] = ()
-    before_exec: Callable[[], None] = lambda: None
+    data_limit: int = resource.RLIM_INFINITY
+    """What one member may allocate."""
+    parent: int = 0
+    """The process that members die with; 0 where a namespace sees to that."""
+    template: Template | None = None
+    """Forks ranks, where there is one."""
 
     def prepare(self, node: int) -> Callable[[], None]:
         """What a member does to itself before it becomes a rank."""
@@ -31,7 +39,10 @@ class Launch:
         def on_node() -> None:
             if self.nodes:
                 self.nodes[node].enter()
-            self.before_exec()
+            if self.parent:
+                die_with_parent()
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.setrlimit(resource.RLIMIT_DATA, (self.data_limit, hard))
 
         return on_node
 
@@ -94,13 +105,15 @@ def _start_rank(launch: Launch, rank: int) -> Member:
     env = _common(launch, node) | environment.of_rank(order, rank, launch.attempt, writer)
     log = launch.folder / f"rank-{rank}.log"
     try:
+        if (pid := _fork(launch, node, env, log, writer)) is not None:
+            return _member(pid, node, (rank,), log, {rank: reader})
         process = _spawn(launch, node, [order.python, *RUNNER, *order.argv], env, log, (writer,))
     except OSError:
         os.close(reader)
         raise
     finally:
         os.close(writer)
-    return _member(process, node, (rank,), log, {rank: reader})
+    return _member(process.pid, node, (rank,), log, {rank: reader}, process)
 
 
 def _start_agent(launch: Launch, node: int) -> Member:
@@ -116,7 +129,8 @@ def _start_agent(launch: Launch, node: int) -> Member:
     ]
     log = launch.folder / f"agent-{node}.log"
     pipes = {rank: _named_pipe(launch.folder / f"rank-{rank}.fifo") for rank in ranks}
-    return _member(_spawn(launch, node, argv, _common(launch, node), log, ()), node, ranks, log, pipes)
+    process = _spawn(launch, node, argv, _common(launch, node), log, ())
+    return _member(process.pid, node, ranks, log, pipes, process)
 
 
 def _common(launch: Launch, node: int) -> dict[str, str]:
@@ -130,10 +144,32 @@ def _named_pipe(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
+def _fork(launch: Launch, node: int, env: dict[str, str], log: Path, metrics: int) -> int | None:
+    """The same rank from the template; None where there is none, or it cannot."""
+    if launch.template is None or not os.path.isdir(launch.order.cwd):
+        return None
+    output = _open_log(log)
+    try:
+        return launch.template.fork(
+            Wanted(
+                env=env,
+                argv=launch.order.argv,
+                cwd=launch.order.cwd,
+                log=output,
+                metrics=metrics,
+                network=launch.nodes[node].namespace if launch.nodes else None,
+                data_limit=launch.data_limit,
+                parent=launch.parent,
+            )
+        )
+    finally:
+        os.close(output)
+
+
 def _spawn(
     launch: Launch, node: int, argv: list[str], env: dict[str, str], log: Path, fds: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    output = _open_log(log)
     try:
         return subprocess.Popen(
             argv,
@@ -150,9 +186,18 @@ def _spawn(
         os.close(output)
 
 
+def _open_log(log: Path) -> int:
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
 def _member(
-    process: subprocess.Popen[bytes], node: int, ranks: tuple[int, ...], log: Path, metrics: dict[int, int]
+    pid: int,
+    node: int,
+    ranks: tuple[int, ...],
+    log: Path,
+    metrics: dict[int, int],
+    process: subprocess.Popen[bytes] | None = None,
 ) -> Member:
     for fd in metrics.values():
         os.set_blocking(fd, False)
-    return Member(node, ranks, process.pid, os.pidfd_open(process.pid), log, metrics, process=process)
+    return Member(node, ranks, pid, os.pidfd_open(pid), log, metrics, process=process)

@@ -96,6 +96,11 @@ class Order:
     def first_attempt(self) -> int:
         return int(self.attempts_before[-1]["attempt"]) + 1 if self.attempts_before else 0
 
+    @property
+    def may_go_on(self) -> bool:
+        """Whether another attempt may follow the one that runs."""
+        return self.max_restarts > 0 or self.max_interruptions > 0
+
     def left_of(self, word: str) -> int:
         """What earlier supervisors left of a budget; a word without one is control's to try again."""
         budget = {"error": self.max_restarts, "interruption": self.max_interruptions}.get(word, 0)

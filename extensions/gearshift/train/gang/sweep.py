@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 ROUND_SECONDS = 0.005
+SPARING_SECONDS = 0.5
 
 
 def ask(pids: Iterable[int]) -> None:
@@ -37,13 +38,21 @@ def reap(ended: Callable[[int, int], None], halted: Callable[[int, bool], None] 
             ended(pid, os.waitstatus_to_exitcode(status))
 
 
-def kill_all(pid_namespace: bool, ended: Callable[[int, int], None], deadline_seconds: float = 10.0) -> bool:
+def kill_all(
+    pid_namespace: bool,
+    ended: Callable[[int, int], None],
+    deadline_seconds: float = 10.0,
+    spared: int | None = None,
+) -> bool:
     """Kill every descendant, daemons included; true when none is left.
 
     Orphans come back to us (we are process 1 of the namespace, or a subreaper), so *no children* means
-    *nothing left*. New ones may be forked while we look: hence the rounds.
+    *nothing left*. New ones may be forked while we look: hence the rounds. `spared` is a child that may live, as long
+    as the others can be ended without it: what forks faster than we look is ended with all of the namespace.
     """
     deadline = time.monotonic() + deadline_seconds
+    if spared is not None and _kill_others(spared, ended, time.monotonic() + SPARING_SECONDS):
+        return True
     while time.monotonic() < deadline:
         if pid_namespace:
             _signal(-1, signal.SIGKILL)
@@ -51,6 +60,18 @@ def kill_all(pid_namespace: bool, ended: Callable[[int, int], None], deadline_se
             for pid in descendants(os.getpid()):
                 _signal(pid, signal.SIGKILL)
         if not reap(ended):
+            return True
+        time.sleep(ROUND_SECONDS)
+    return False
+
+
+def _kill_others(spared: int, ended: Callable[[int, int], None], deadline: float) -> bool:
+    while time.monotonic() < deadline:
+        others = set(descendants(os.getpid())) - {spared}
+        for pid in others:
+            _signal(pid, signal.SIGKILL)
+        reap(ended)
+        if not others:
             return True
         time.sleep(ROUND_SECONDS)
     return False
@@ -64,7 +85,7 @@ def descendants(root: int) -> list[int]:
 def families(roots: Iterable[int]) -> dict[int, list[int]]:
     """Each root with all processes below it, read from /proc once."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
+    for pid, parent in parents():
         children.setdefault(parent, []).append(pid)
     return {root: _below(root, children) for root in roots}
 
@@ -78,7 +99,7 @@ def _below(root: int, children: Mapping[int, list[int]]) -> list[int]:
     return found
 
 
-def _parents() -> Iterable[tuple[int, int]]:
+def parents() -> Iterable[tuple[int, int]]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             with suppress(OSError, ValueError):

@@ -3,6 +3,7 @@
 jobs/<job>/            root's, readable by the submitter: job.json, bundle.zip, cancel (the mark)
 jobs/<job>/out/        the submitter's own, 0700: status, logs, metrics, result, checkpoints
 jobs/bundles/<slug>/   what each person sent, by SHA-256
+jobs/standby/<tree>/   supervisors that wait for a person's next job (standbys.py)
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import socket
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,10 +27,11 @@ from gearshift_hub.backends.jobs import JobNotStartedError, Page, Placement, See
 from gearshift_hub.images import kernel_parts
 from gearshift_hub.paths import Home
 
-from . import job_files
+from . import job_files, standbys
 from .bundles import Bundles
 from .job_operators import Operators
 from .processes import StartRefused, Trees, Usage
+from .standbys import Standby, Standbys
 
 CANCEL, NOTICE = "cancel", "notice"
 JOB_ID = re.compile(r"job-[0-9a-f]{8,32}")
@@ -64,6 +67,10 @@ class GangTrees(Protocol):
 
     def kill(self, tree: str) -> None: ...
 
+    def resize(self, tree: str, limits: ProcessLimits) -> None: ...
+
+    def relabel(self, tree: str, labels: Mapping[str, str]) -> None: ...
+
     def names(self) -> Sequence[str]: ...
 
 
@@ -84,6 +91,7 @@ class LocalJobs:
         private: bool,
         trees: GangTrees | None = None,
         operators: Operators | None = None,
+        warm_seconds: float = 0.0,
     ) -> None:
         self._home = home
         self._bundles = Bundles(home.jobs / "bundles")
@@ -92,6 +100,9 @@ class LocalJobs:
         self._private = private
         self._trees: GangTrees = trees if trees is not None else BoxTrees(home)
         self._operators = operators if operators is not None else Operators(home)
+        self._standbys = Standbys(home.jobs / "standby", self._trees, self._start_standby)
+        self._warm_seconds = warm_seconds
+        self._started: dict[str, tuple[Placement, Order]] = {}
 
     # -- bundles --------------------------------------------------------------------------------
 
@@ -114,7 +125,17 @@ class LocalJobs:
     def start(self, placement: Placement) -> None:
         root = self._root(placement.job)
         try:
-            order = self._lay_out(root, placement)
+            self._trees.kill(self._tree(placement.job))
+            kind = standbys.kind_of(placement, self._order(root, placement, 0))
+            standby = self._standbys.find(kind, placement.person.name)
+            order = self._lay_out(root, placement, _free_port() if standby is None else standby.port)
+            self._started[placement.job] = (placement, order)
+            if standby is not None:
+                used = self._trees.usage(standby.tree).cpu_seconds
+                if self._standbys.give(standby, root, placement.limits, used):
+                    self._trees.relabel(standby.tree, _labels(placement))
+                    return
+                order = self._lay_out(root, placement, order.port)
             self._trees.start_command(
                 tree=placement.tree,
                 person=placement.person,
@@ -124,25 +145,57 @@ class LocalJobs:
                 limits=placement.limits,
                 log=root / "gang.log",
                 devices=[device for node in placement.nodes if node.cuda for device in node.devices],
-                labels={"job": placement.job, "owner": placement.person.name},
+                labels=_labels(placement),
                 private_ports=[order.port] if self._private else [],
             )
         except (OSError, StartRefused) as error:
+            self._started.pop(placement.job, None)
             raise JobNotStartedError(str(error)) from error
+
+    def recover(self) -> None:
+        standbys.undo_offers(self._home.jobs)
+        given = set(self._given())
+        for name in self._trees.names():
+            if name.startswith(standbys.PREFIX) and name not in given:
+                self._trees.kill(name)
+        self._standbys.tidy()
+
+    def _start_standby(self, one: Standby, person: Person, order: Order, limits: ProcessLimits) -> None:
+        waits = ["--standby", str(self._warm_seconds)]
+        self._trees.start_command(
+            tree=one.tree,
+            person=person,
+            argv=[self._python, "-P", "-m", "gearshift.train.gang", *waits, str(one.folder)],
+            env=_environment(person),
+            cwd=str(one.folder),
+            limits=limits,
+            log=one.folder / "gang.log",
+            labels={"standby": one.kind, "owner": person.name},
+            private_ports=[order.port] if self._private else [],
+        )
 
     # -- look -----------------------------------------------------------------------------------
 
     def look(self, job: str, tree: str) -> Seen:
         root = self._root(job)
+        told = standbys.tree_of(root)
+        tree = told.get("tree", tree)
         alive = self._trees.alive(tree)
         status = job_files.page(root, "status.json", 0, STATUS_LIMIT)
         beat = job_files.changed_at(root, "status.json")
         used = self._trees.usage(tree) if alive else Usage(None, None, None, 0)
         code = None if alive else self._trees.exit_code(tree)
-        return Seen(alive, code, _parsed(status), beat, used.cpu_seconds, used.memory_bytes)
+        cpu = used.cpu_seconds
+        if cpu is not None:  # what it used while it waited was not this job's
+            cpu -= told.get("cpu_seconds") or 0.0
+        if not alive:
+            self._has_ended(job)
+        return Seen(alive, code, _parsed(status), beat, cpu, used.memory_bytes)
 
     def trees(self) -> Sequence[str]:
-        return [name for name in self._trees.names() if JOB_ID.match(name)]
+        given = self._given()
+        jobs = [given.get(name, name) for name in self._trees.names()]
+        return [job for job in jobs if JOB_ID.fullmatch(job)]
 
     def log(self, job: str, attempt: int, rank: int, offset: int, limit: int) -> Page | None:
         return job_files.log_page(self._root(job), f"attempts/{attempt}/rank-{rank}.log", offset, limit)
@@ -165,15 +218,19 @@ class LocalJobs:
     def stop(self, job: str, tree: str, grace_seconds: float, notice: bool = False) -> None:
         with suppress(FileNotFoundError):
             (self._root(job) / (NOTICE if notice else CANCEL)).touch()
-        self._trees.stop(tree, grace_seconds + KILL_MARGIN_SECONDS)
+        self._trees.stop(self._tree(tree), grace_seconds + KILL_MARGIN_SECONDS)
 
     def kill(self, tree: str) -> None:
-        self._trees.kill(tree)
+        self._trees.kill(self._tree(tree))
 
     def remove(self, job: str) -> None:
         shutil.rmtree(self._root(job), ignore_errors=True)
 
+    def forget(self, owner: str) -> None:
+        self._standbys.forget(owner)
+
     def close(self) -> None:
+        self._standbys.close()
         self._operators.close()
 
     # -- helpers --------------------------------------------------------------------------------
@@ -183,19 +240,36 @@ class LocalJobs:
             raise ValueError(f"{job!r} is no id of a job")
         return self._home.jobs / job
 
-    def _lay_out(self, root: Path, placement: Placement) -> Order:
+    def _tree(self, job: str) -> str:
+        """The tree that runs this job."""
+        return str(standbys.tree_of(self._root(job)).get("tree", job))
+
+    def _given(self) -> dict[str, str]:
+        """Trees that were standbys -> their jobs."""
+        found = {path.parent.name: standbys.tree_of(path.parent) for path in self._home.jobs.glob("*/tree")}
+        return {str(told["tree"]): job for job, told in found.items() if "tree" in told}
+
+    def _has_ended(self, job: str) -> None:
+        """The person's next one is likely to be of its kind."""
+        placement, order = self._started.pop(job, (None, None))
+        if placement is not None and order is not None and self._warm_seconds > 0:
+            kind = standbys.kind_of(placement, order)
+            if kind is not None:
+                self._standbys.warm(placement, replace(order, port=_free_port()), kind)
+
+    def _lay_out(self, root: Path, placement: Placement, port: int) -> Order:
         """The folders, the bundle and the order; a start that is repeated writes the same again.
 
         What an earlier supervisor of this job was told and said last is not for the new one."""
         person = placement.person
-        for name in (CANCEL, NOTICE, "out/status.json"):
+        for name in (CANCEL, NOTICE, "out/status.json", standbys.TREE, standbys.OFFERED):
             (root / name).unlink(missing_ok=True)
         for folder, mode in ((self._home.jobs, 0o711), (root, 0o750), (root / "out", 0o700)):
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
         bundle = root / "bundle.zip"
         shutil.copyfile(self._bundles.path(person.name, placement.spec.code), bundle)
-        order = self._order(root, placement)
+        order = self._order(root, placement, port)
         (root / ORDER_FILE).write_text(order.to_json())
         for path in (bundle, root / ORDER_FILE):
             path.chmod(0o640)
@@ -205,7 +279,7 @@ class LocalJobs:
                 os.chown(path, 0, person.gid)
         return order
 
-    def _order(self, root: Path, placement: Placement) -> Order:
+    def _order(self, root: Path, placement: Placement, port: int) -> Order:
         spec, image = placement.spec, placement.prefix
         env = dict(spec.env)
         if image:
@@ -232,13 +306,17 @@ class LocalJobs:
             deadline_seconds=_left(spec.deadline_seconds, placement.spent_seconds),
             private_network=self._private,
             node_networks=not any(node.cuda for node in placement.nodes),
-            port=_free_port(),
+            port=port,
             threads=placement.threads_per_rank,
             memory_bytes=placement.node_memory_bytes,
             extensions=None if image else self._operators.where,
             log_bytes=placement.log_bytes,
             resume_from=str(self._root(spec.resume)) if spec.resume else "",
         )
+
+
+def _labels(placement: Placement) -> dict[str, str]:
+    return {"job": placement.job, "owner": placement.person.name}
 
 
 def _environment(person: Person) -> dict[str, str]:

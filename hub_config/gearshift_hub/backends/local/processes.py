@@ -12,7 +12,7 @@ import signal
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gearshift.model.launch import LaunchPlan, Person, ProcessLimits
@@ -224,6 +224,12 @@ class Trees:
     def resize(self, tree: str, limits: Limits | ProcessLimits) -> None:
         """Put other limits in force for a running tree, at once; MemoryInUseError where it uses more memory."""
         resizing.resize(self._box, tree, _limits(limits), self.usage(tree).memory_bytes)
+
+    def relabel(self, tree: str, labels: Mapping[str, str]) -> None:
+        """Say anew what a tree is for; a gone tree is no error."""
+        record = self._box.records.get(tree)
+        if record is not None:
+            self._box.records.change(replace(record, labels=dict(labels)))
 
     # -- the fork server -------------------------------------------------------------------------------
 

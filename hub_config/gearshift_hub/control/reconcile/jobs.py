@@ -82,6 +82,7 @@ class JobLoop:
         with self._ctx.db.transaction() as session:
             every = [row.id for row in job_records.of_owner(session, owner)]
         backend = job_records.part(self._ctx).backend
+        await asyncio.to_thread(backend.forget, owner)
         for id in every:
             await asyncio.to_thread(backend.remove, id)
         await asyncio.to_thread(backend.make_room_for_bundle, owner, (), float("inf"), 0, 0)
@@ -158,6 +159,7 @@ class JobLoop:
         """After a start of control: begin again what was recorded and not begun, kill gangs nobody knows."""
         self._adopted = True
         backend = job_records.part(self._ctx).backend
+        await asyncio.to_thread(backend.recover)
         with self._ctx.db.transaction() as session:
             live = {row.id: JobState(row.state) for row in job_records.live(session)}
         for tree in await asyncio.to_thread(backend.trees):

@@ -54,7 +54,9 @@ def plug(ctx: Context) -> None:
     """Register the backend and the plan kinds `job` and `cancel_job`."""
     if not ctx.backend.parts.has(JobsPart):
         private = ctx.backend.box.able().uid_per_person
-        ctx.backend.parts.put(JobsPart, JobsPart(LocalJobs(ctx.home, sys.executable, private)))
+        warm_seconds = 60 * ctx.deployment.jobs.warm_minutes
+        backend = LocalJobs(ctx.home, sys.executable, private, warm_seconds=warm_seconds)
+        ctx.backend.parts.put(JobsPart, JobsPart(backend))
     job_plans.register(ctx)
     job_shapes.register(ctx)
 
