@@ -1,4 +1,7 @@
-"""Row `job_start`: submit in a cell -> first training step printed, 2 ranks; the peer is a bare torchrun of the script."""
+"""Row `job_start`: submit in a cell -> first training step printed, 2 ranks; the peer is a bare torchrun of the script.
+
+Cold is the first job of a person: nothing waits for it. Warm is one that comes when torch is in memory from the last one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from gearshift.kernel import Kernel
 from benchmarks.measure import Figures, alternate, report, timed
 from benchmarks.ours import Ours
 
-RUNS, GOAL = 10, 1.1
+RUNS, COLD_GOAL, WARM_GOAL = 10, 1.05, 0.35
 SCRIPT = """
 import os, torch, torch.distributed as dist
 torch.set_num_threads(1)
@@ -44,10 +47,21 @@ def main() -> None:
         kernel = Kernel(ours.start("mei"), ours.tokens["mei"])
         kernel.run(f"import os; os.environ['GEARSHIFT_SPEND_TOKEN'] = {ours.tokens['mei']!r}", silent=True)
         kernel.run("%load_ext gearshift", silent=True)
-        values = alternate(lambda: submit(kernel), lambda: torchrun(script), RUNS)
-    report(
-        "job_start", Figures("ours", values[0]), Figures("torchrun", values[1]), GOAL, "bare torchrun, cold"
-    )
+        cold, peer = alternate(lambda: first(ours, kernel), lambda: torchrun(script), RUNS)
+        warm, again = alternate(lambda: next_one(ours, kernel), lambda: torchrun(script), RUNS)
+    bare = "bare torchrun"
+    report("job_start", Figures("ours, cold", cold), Figures("torchrun", peer), COLD_GOAL, f"{bare}, cold")
+    report("job_start", Figures("ours, warm", warm), Figures("torchrun", again), WARM_GOAL, f"{bare}, warm")
+
+
+def first(ours: Ours, kernel: Kernel) -> float:
+    ours.end_standbys()
+    return submit(kernel)
+
+
+def next_one(ours: Ours, kernel: Kernel) -> float:
+    ours.wait_for_standby()
+    return submit(kernel)
 
 
 def submit(kernel: Kernel) -> float:
