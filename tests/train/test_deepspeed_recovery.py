@@ -15,6 +15,7 @@ from gearshift.train import operators
 
 Make = Callable[..., Any]
 TOLERANCE = 1e-4
+BFLOAT16_TOLERANCE = 1e-2
 FIRST, ALL = 4, 8
 
 MODEL = """
@@ -44,11 +45,15 @@ TRAINING = (
         "zero_optimization": {"stage": int(os.environ["STAGE"]), "stage3_param_persistence_threshold": 0},
         "optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "weight_decay": 0.0, "torch_adam": True}},
         "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": os.environ["KIND"] == "bfloat16"},
     }
+    if os.environ["KIND"] == "offload":
+        config["zero_optimization"]["offload_optimizer"] = {"device": "cpu"}
+        config["zero_force_ds_cpu_optimizer"] = False  # else DeepSpeed compiles its own
     engine, *_ = deepspeed.initialize(model=model, config=config)
     begun = train.load_deepspeed(engine) or 0
     for step in range(begun + 1, int(os.environ["STEPS"]) + 1):
-        loss = error(engine, rows_of(step)[place.rank :: place.world_size])
+        loss = error(engine, rows_of(step).to(engine.module[0].weight.dtype)[place.rank :: place.world_size])
         engine.backward(loss)
         engine.step()
         seen = loss.detach().clone()
@@ -77,9 +82,9 @@ def unbroken() -> list[float]:
     return losses
 
 
-def trained(gang: Make, stage: int, nodes: int, steps: int, before: Any = None) -> Any:
+def trained(gang: Make, stage: int, nodes: int, steps: int, before: Any = None, kind: str = "") -> Any:
     operators.build(operators.folder())
-    env = {"STAGE": str(stage), "STEPS": str(steps)}
+    env = {"STAGE": str(stage), "STEPS": str(steps), "KIND": kind}
     root = before.order.root if before else ""
     extensions = str(operators.folder())
     job = gang(
@@ -106,6 +111,22 @@ def test_the_curve_is_that_of_an_unbroken_run_on_another_number_of_ranks(
     assert sorted(curve(then)) == list(range(FIRST + 1, ALL + 1))
     found = curve(first) | curve(then)
     assert [found[step] for step in range(1, ALL + 1)] == pytest.approx(unbroken, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("bfloat16", BFLOAT16_TOLERANCE), ("offload", TOLERANCE)])
+def test_with_bfloat16_or_offload_too_another_number_of_ranks_goes_on_the_same_curve(
+    gang: Make, kind: str, tolerance: float
+) -> None:
+    """The peer is the same engine in one go: plain PyTorch has no bfloat16 weights beside float32 ones."""
+    whole = trained(gang, 2, 2, ALL, kind=kind)
+    first = trained(gang, 2, 2, FIRST, kind=kind)
+    then = trained(gang, 2, 1, ALL, first, kind=kind)
+    assert then.status["state"] == "succeeded", then.log(0)
+    assert sorted(curve(then)) == list(range(FIRST + 1, ALL + 1))
+    found = curve(first) | curve(then)
+    assert [found[step] for step in sorted(found)] == pytest.approx(
+        [curve(whole)[step] for step in sorted(found)], rel=tolerance
+    )
 
 
 def test_another_stage_on_another_number_of_ranks_is_refused_in_words(gang: Make) -> None:
