@@ -100,7 +100,7 @@ def test_each_image_has_a_readme_that_promises_and_a_containerfile(id: str) -> N
     containerfile = (CATALOG.folder / id / "Containerfile").read_text()
     assert re.search(r"^USER 1000", containerfile, flags=re.MULTILINE)
     for argument in re.findall(r"^ARG (\w+)", containerfile, flags=re.MULTILINE):
-        assert argument in ("BASE_IMAGE", "PARENT", "RUNTIME", "TORCH_SPEC", "TORCH_INDEX", "UV_VERSION")
+        assert argument in ("BASE_IMAGE", "PARENT", "RUNTIME", "TORCH_SPEC", "UV_VERSION", "LOCK", "RECIPE")
 
 
 def test_a_card_names_the_versions_of_the_lock() -> None:

@@ -18,6 +18,10 @@ NEEDED = {
     "fonts-noto-cjk": lambda: glob("/usr/share/fonts/opentype/noto/NotoSansCJK*"),
     "make": lambda: shutil.which("make"),
     "iptables": lambda: shutil.which("iptables"),
+    "buildah": lambda: shutil.which("buildah"),
+    "podman": lambda: shutil.which("podman"),
+    "runc": lambda: shutil.which("runc"),
+    "debootstrap": lambda: shutil.which("debootstrap"),
     "g++": lambda: shutil.which("g++"),  # DeepSpeed compiles its gloo helper once
 }
 

@@ -15,7 +15,10 @@ MODULES = {
     "doctor": ("gearshift_hub.doctor", "say what this box can and cannot do"),
     "user": ("gearshift_hub.admin", "add, ls, reset, disable, enable, delete people; credit"),
     "ledger": ("gearshift_hub.admin", "verify: recompute the whole bill"),
-    "image": ("gearshift_hub.images", "ls, lock, build, test, pin: the images of the catalog on this box"),
+    "image": (
+        "gearshift_hub.images",
+        "ls, lock, build, test, pin, save: the images of the catalog on this box",
+    ),
     "demo": ("gearshift.demo", "the whole product in one run: start, switch, job, bill"),
 }
 KEEP_NOUN = ("user", "ledger")

@@ -1,1 +1,1 @@
-"""Images: their declarations and locks, and the environments made from them on this box."""
+"""Images: their declarations and locks, and the environments and containers made from them on this box."""

@@ -1,4 +1,4 @@
-"""What every image promises, proven under its own Python: `python promises.py LOCK TORCH PACKAGE…`. Standard library only.
+"""What every image promises, proven under its own Python: `python promises.py LOCK KINDS PACKAGE…`. Standard library only.
 
 The same file is run in an environment and in a container; it prints a line for each promise and exits with 1 if one is
 broken.
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 120
+SCRATCH = ("/tmp", "/dev", "/proc", "/sys", "/run", "/home/jovyan")  # noqa: S108 - what a container may write, or is not on its disk
 IMPORT_NAMES = {"scikit-learn": "sklearn", "pip": "pip"}
 TWO_RANKS = """
 import sys, torch, torch.distributed as group
@@ -38,11 +39,14 @@ class Asked:
     lock: Path
     main: Sequence[str]
     torch: bool
+    sealed: bool = False
+    """It is a container, where nothing but home and scratch can be written."""
 
 
-def command(python: Path, asked: Asked) -> list[str]:
+def command(python: Path, asked: Asked, script: str = __file__) -> list[str]:
     """How it is run under an image's Python."""
-    return [str(python), "-I", __file__, str(asked.lock), "torch" if asked.torch else "-", *asked.main]
+    kinds = [name for name in ("torch", "sealed") if getattr(asked, name)]
+    return [str(python), "-I", script, str(asked.lock), ",".join(kinds) or "-", *asked.main]
 
 
 def environment() -> dict[str, str]:
@@ -53,9 +57,10 @@ def environment() -> dict[str, str]:
 
 
 def main(argv: list[str]) -> int:
-    lock, torch, main_packages = Path(argv[1]), argv[2] == "torch", argv[3:]
+    kinds = argv[2].split(",")
+    asked = Asked(Path(argv[1]), argv[3:], "torch" in kinds, "sealed" in kinds)
     broken = 0
-    for name, holds in _promises(lock, torch, main_packages):
+    for name, holds in _promises(asked):
         try:
             said = holds()
         except Exception as error:  # each promise is told for itself
@@ -66,13 +71,15 @@ def main(argv: list[str]) -> int:
     return int(broken > 0)
 
 
-def _promises(lock: Path, torch: bool, packages: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any]]]:
-    yield "its packages are those of its lock", lambda: _packages(lock, torch)
+def _promises(asked: Asked) -> Iterator[tuple[str, Callable[[], Any]]]:
+    yield "its packages are those of its lock", lambda: _packages(asked.lock, asked.torch)
     yield "nothing in it can be written by others", _closed
-    for name in packages:
+    if asked.sealed:
+        yield "nothing but home and scratch can be written", _sealed
+    for name in asked.main:
         yield f"import {name}", partial(_import, name)
     yield "a kernel starts and answers", _kernel
-    if torch:
+    if asked.torch:
         yield "a matrix product is right", _product
         yield "two ranks agree on a sum", _two_ranks
 
@@ -96,6 +103,18 @@ def _closed() -> str:
             count += 1
             assert path.is_symlink() or not path.stat().st_mode & 0o022, f"{path} can be written by others"
     return f"{count} files and folders"
+
+
+def _sealed() -> str:
+    """Of all folders, as the uid that people have in a container."""
+    count = 0
+    for folder, folders, _files in os.walk("/"):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in SCRATCH]
+        count += 1
+        assert not os.access(folder, os.W_OK), f"{folder} can be written"
+    assert os.getuid() != 0, "it runs as root"
+    assert os.access(Path.home(), os.W_OK), "its home cannot be written"
+    return f"{count} folders"
 
 
 def _import(name: str) -> str:
