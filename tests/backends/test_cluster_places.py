@@ -83,7 +83,7 @@ def test_pools_are_the_sum_of_open_nodes_and_their_chips(deployment: Deployment)
 
 
 def test_a_pod_of_a_machine_with_a_card_asks_for_it_where_it_is(deployment: Deployment) -> None:
-    pod = pods.server_pod(deployment, plan_for("gpu", "pytorch-cuda"), {"A": "1"}, ["jupyterhub-singleuser"])
+    pod = pods.server_pod(deployment, plan_for("gpu", "pytorch-cuda"), ["jupyterhub-singleuser"])
     (container,) = pod["spec"]["containers"]
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "1"
     assert "@sha256:2222" in container["image"]
@@ -92,7 +92,8 @@ def test_a_pod_of_a_machine_with_a_card_asks_for_it_where_it_is(deployment: Depl
     assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod["spec"][
         "tolerations"
     ]
-    plain = pods.server_pod(deployment, plan_for("cpu"), {}, [])
+    assert container["envFrom"] == [{"secretRef": {"name": pod["metadata"]["name"]}}]
+    plain = pods.server_pod(deployment, plan_for("cpu"), [])
     assert plain["spec"]["nodeSelector"] == {}
     assert set(plain["spec"]["containers"][0]["resources"]["limits"]) == {"cpu", "memory"}
 

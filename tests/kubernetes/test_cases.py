@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from collections.abc import Callable
@@ -102,12 +103,14 @@ def launched(space: Namespace, owner: str) -> dict[str, Any]:
     """What a pod was made with, less who it is for and its secrets."""
     (pod,) = space.pods(owner)
     (container,) = pod["spec"]["containers"]
+    (kept,) = space.secrets(owner)
     secret = ("TOKEN", "SECRET", "KEY", "TICKET")
     env = {
-        one["name"]: one.get("value", "").replace(owner, "<me>")
-        for one in container["env"]
-        if not any(part in one["name"] for part in secret)
-        and one["name"] not in ("GEARSHIFT_STATE_DIR", "JUPYTERHUB_SERVICE_URL")
+        name: base64.b64decode(value).decode().replace(owner, "<me>")
+        for name, value in kept["data"].items()
+        if not any(part in name for part in secret)
+        and name not in ("GEARSHIFT_STATE_DIR", "JUPYTERHUB_SERVICE_URL")
     }
+    assert env
     placing = {key: pod["spec"].get(key) for key in ("nodeSelector", "tolerations", "priorityClassName")}
     return {"env": env, **placing, "resources": container["resources"], "image": container["image"]}

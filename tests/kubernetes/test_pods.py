@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from gearshift_testing.cluster import Namespace
-from gearshift_testing.driving import Driver
+from gearshift_testing.driving import Driver, until
 from gearshift_testing.running import Running
 
 RunIn = Callable[[Driver, str, str], str]
@@ -77,6 +77,34 @@ def test_its_objects_are_named_and_bounded_as_the_plan_says(mei: Driver, space: 
     assert "@sha256:" in container["image"]
     claims = {claim["metadata"]["name"] for claim in space.listed("persistentvolumeclaims")}
     assert "home-mei-inside" in claims
+
+
+def test_its_tokens_are_in_a_secret_that_goes_with_it(
+    person: Callable[[str], Driver], run_in: RunIn, space: Namespace
+) -> None:
+    tom = person("tom-inside")
+    tom.start("kept")
+    (pod,) = space.pods("tom-inside")
+    found = run_in(
+        tom, "kept", "import os; print(os.environ['JUPYTERHUB_API_TOKEN'], os.environ['GEARSHIFT_STATE_KEY'])"
+    )
+    told = json.dumps(pod)
+    assert all(len(secret) >= 32 and secret not in told for secret in found.split())
+    (kept,) = space.secrets("tom-inside")
+    assert kept["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
+    tom.stop("kept")
+    assert space.secrets("tom-inside") == []
+
+
+def test_a_pod_that_somebody_deletes_takes_its_secret_along(
+    person: Callable[[str], Driver], space: Namespace
+) -> None:
+    ben = person("ben-inside")
+    ben.start("lost")
+    (pod,) = space.pods("ben-inside")
+    space.api.delete(f"/api/v1/namespaces/{space.name}/pods/{pod['metadata']['name']}")
+    gone = "the pod and its Secret to be gone"
+    until(lambda: not space.pods("ben-inside") and not space.secrets("ben-inside"), 60, gone)
 
 
 def test_it_reaches_the_door_and_neither_people_nor_the_cluster(

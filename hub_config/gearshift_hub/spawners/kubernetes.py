@@ -50,9 +50,13 @@ class GearshiftKubeSpawner(GearshiftSpawner, KubeSpawner):  # type: ignore[misc]
             await self._make(
                 self.api.create_namespaced_persistent_volume_claim, pods.home_claim(self.deployment, plan)
             )
-            pod = pods.server_pod(self.deployment, plan, self._env(plan), server_argv(plan))
+            # before the pod: its node would wait for an environment that is not there
+            await self._make(self.api.create_namespaced_secret, pods.environment(plan, self._env(plan)))
+            pod = pods.server_pod(self.deployment, plan, server_argv(plan))
             await self._make(self.api.create_namespaced_pod, pod)
-            return await self._answering(plan)
+            url = await self._answering(plan)
+            await self._bind_environment()
+            return url
         except BaseException:
             await asyncio.shield(self.end(0.0))
             raise
@@ -94,6 +98,19 @@ class GearshiftKubeSpawner(GearshiftSpawner, KubeSpawner):  # type: ignore[misc]
             if self.cancelled.is_set():
                 raise fail("cancelled", by="a stop")
             await asyncio.sleep(1)
+
+    async def _bind_environment(self) -> None:
+        """It goes with its pod, also where that is deleted past us; one that could not be bound goes when we end the pod."""
+        pod = self._seen(self.tree)
+        if pod is None:
+            return
+        change = pods.owned_by(pod["metadata"])
+        try:
+            await asyncio.wait_for(
+                self.api.patch_namespaced_secret(self.tree, self.namespace, change), CALL_S / 3
+            )
+        except (ApiException, *AWAY) as away:
+            self.log.warning("Secret %s: not bound to its pod: %r", self.tree, away)
 
     async def _answering(self, plan: LaunchPlan) -> str:
         """Wait for the pod and for its port; every other end has a cause."""
@@ -155,12 +172,13 @@ class GearshiftKubeSpawner(GearshiftSpawner, KubeSpawner):  # type: ignore[misc]
             await asyncio.sleep(LOOK_S)
 
     async def _delete(self, tree: str, grace: int) -> bool:
-        try:
-            call = self.api.delete_namespaced_pod(tree, self.namespace, grace_period_seconds=grace)
-            await asyncio.wait_for(call, CALL_S / 3)
-        except ApiException as refused:
-            if refused.status != 404:
-                raise
+        """Asks for the end of the pod and of its environment; gone already is well."""
+        for delete in (self.api.delete_namespaced_pod, self.api.delete_namespaced_secret):
+            try:
+                await asyncio.wait_for(delete(tree, self.namespace, grace_period_seconds=grace), CALL_S / 3)
+            except ApiException as refused:
+                if refused.status != 404:
+                    raise
         return True
 
     async def lives(self, tree: str) -> bool:

@@ -40,10 +40,11 @@ class Namespace:
 
     def pods(self, owner: str | None = None) -> list[Object]:
         """Of all, or of one person."""
-        found = self.listed("pods")
-        return [
-            pod for pod in found if owner is None or pod["metadata"]["labels"].get("gearshift/owner") == owner
-        ]
+        return [pod for pod in self.listed("pods") if owner is None or _is_of(owner, pod)]
+
+    def secrets(self, owner: str) -> list[Object]:
+        """Of one person."""
+        return [one for one in self.listed("secrets") if _is_of(owner, one)]
 
     def listed(self, kind: str) -> list[Object]:
         items: list[Object] = self.api.get(f"/api/v1/namespaces/{self.name}/{kind}")["items"]
@@ -52,6 +53,10 @@ class Namespace:
     def delete(self) -> None:
         self.api.delete(f"/api/v1/namespaces/{self.name}")
         self.api.close()
+
+
+def _is_of(owner: str, found: Object) -> bool:
+    return bool(found["metadata"].get("labels", {}).get("gearshift/owner") == owner)
 
 
 @dataclass

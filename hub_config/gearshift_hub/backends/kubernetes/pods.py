@@ -1,4 +1,5 @@
-"""The objects of one workspace, built from its LaunchPlan: the pod and the claim of the home. Pure; nothing is called."""
+"""The objects of one workspace, built from its LaunchPlan: the pod, the Secret with its environment, and the claim of the
+home. Pure; nothing is called."""
 
 from __future__ import annotations
 
@@ -22,9 +23,27 @@ UNREACHABLE_S = 30
 FIRST_HOME = f"{SETTINGS_FOLDER}/first_home.sh"
 
 
-def server_pod(
-    deployment: Deployment, plan: LaunchPlan, env: Mapping[str, str], argv: Sequence[str]
-) -> Object:
+def environment(plan: LaunchPlan, env: Mapping[str, str]) -> Object:
+    """The server's environment, which holds its tokens and keys: who may look at pods does not see it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": plan.tree,
+            "labels": names.server_labels(plan.workspace.owner, plan.workspace.name),
+        },
+        "immutable": True,
+        "stringData": dict(env),
+    }
+
+
+def owned_by(pod: Mapping[str, Any]) -> Object:
+    """The change that makes an object go when the pod goes, whoever deletes that."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": pod["uid"]}
+    return {"metadata": {"ownerReferences": [owner]}}
+
+
+def server_pod(deployment: Deployment, plan: LaunchPlan, argv: Sequence[str]) -> Object:
     """The pod that runs the plan's server, as the namespace's `restricted` rule wants it."""
     machine = plan.labels["machine"]
     cluster = deployment.kubernetes
@@ -52,7 +71,7 @@ def server_pod(
             },
             **_placing(place, cluster.priority_class),
             "imagePullSecrets": [{"name": name} for name in cluster.pull_secrets],
-            "containers": [_container(deployment, plan, place, env, argv)],
+            "containers": [_container(deployment, plan, place, argv)],
             "volumes": _volumes(plan, cluster.shm_bytes),
         },
     }
@@ -97,9 +116,7 @@ def overcommit_of(deployment: Deployment, machine: str) -> float:
     return pool.cpu_overcommit if pool else 1.0
 
 
-def _container(
-    deployment: Deployment, plan: LaunchPlan, place: Place, env: Mapping[str, str], argv: Sequence[str]
-) -> Object:
+def _container(deployment: Deployment, plan: LaunchPlan, place: Place, argv: Sequence[str]) -> Object:
     machine = deployment.machine(plan.labels["machine"])
     resource = resource_of(machine, place) if machine else None
     resources = _cpu_and_memory(plan.limits, overcommit_of(deployment, plan.labels["machine"]))
@@ -110,7 +127,7 @@ def _container(
         "image": deployment.kubernetes.images[plan.image.id],
         "imagePullPolicy": "IfNotPresent",
         "args": ["/bin/sh", FIRST_HOME, plan.state_dir, *argv],
-        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "envFrom": [{"secretRef": {"name": plan.tree}}],
         "ports": [{"name": names.PORT_NAME, "containerPort": names.SERVER_PORT}],
         "resources": resources,
         "resizePolicy": [
