@@ -95,16 +95,38 @@ def mlflow(page: Page) -> None:
     seen(page.get_by_text("Default", exact=True))
 
 
+def solara(page: Page) -> None:
+    page.get_by_role("button", name="Press").click(timeout=SLOW_MS)
+    seen(page.get_by_text("It was pressed 1 times"))
+
+
+def locust(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("^start", re.IGNORECASE)).last.click(timeout=SLOW_MS)
+    seen(page.get_by_text("hello", exact=True))
+
+
+def sqlite_web(page: Page) -> None:
+    page.get_by_role("link", name="Query").first.wait_for(timeout=SLOW_MS)
+    page.get_by_role("link", name="Query").first.click()
+    page.locator("textarea").first.fill("select 6 * 7 as answer")
+    page.get_by_role("button", name="Execute").first.click()
+    seen(page.get_by_role("cell", name="42", exact=True))
+
+
 USES: dict[str, Callable[[Page], None]] = {
     "bokeh": bokeh,
     "dash": named,
     "datasette": datasette,
     "gradio": gradio,
+    "locust": locust,
     "marimo": marimo,
     "mlflow": mlflow,
     "nicegui": nicegui,
     "notebook": notebook,
     "panel": named,
+    "shiny": named,
+    "solara": solara,
+    "sqlite-web": sqlite_web,
     "streamlit": streamlit,
     "tensorboard": tensorboard,
     "voila": voila,
