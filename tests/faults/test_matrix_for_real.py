@@ -105,12 +105,10 @@ def test_a_disk_that_is_full_or_read_only_at_save_changes_nothing(bench: Bench) 
     with _small_disk(bench) as disk:
         bench.ready()
         bench.run("big = os.urandom(12 * 2**20)")
-        for options, says in (("rw,size=8m", "full"), ("ro", "Read-only")):
+        server = str(bench.driver.state("work")["pid"])
+        for spoil, says in ((_fill, "full"), (_close, "Read-only")):
             operation = bench.switch(("forward", "save", "begun"))
-            remount = ["mount", "-o", f"remount,{options}", str(disk)]
-            bench.at(
-                ("forward", "save", "begun"), lambda remount=remount: subprocess.run(remount, check=True)
-            )
+            bench.at(("forward", "save", "begun"), lambda spoil=spoil: spoil(disk, server))
             ended = bench.ended(operation)
             assert says in ended["error"]["message"]
             bench.is_on(bench.machine, same_process=True)
@@ -144,6 +142,16 @@ def _newest(bench: Bench) -> Any:
         if answer.status_code == 200:
             return answer.json()[0]
     return None
+
+
+def _fill(disk: Path, _server: str) -> None:
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+
+
+def _close(disk: Path, server: str) -> None:
+    """Read-only for the server and its kernels: what they have open already, as the ids of files, keeps a disk from more."""
+    for options in (["--bind", str(disk)], ["-o", "remount,bind,ro"]):
+        subprocess.run(["nsenter", "-t", server, "-m", "mount", *options, str(disk)], check=True)
 
 
 @contextmanager
