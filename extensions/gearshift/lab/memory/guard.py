@@ -24,6 +24,8 @@ CALM_S, NEAR_S = 0.25, 0.1
 NEAR_SHARE = 0.7
 CELL_S, SIZES_S = 60.0, 3.0
 NAMED = 3
+NAMED_SHARE = 0.01
+"""Of the limit: what is smaller fills no memory. It is all that is left to name where the kernel that did has just died."""
 
 
 class MemoryGuard:
@@ -83,7 +85,7 @@ class MemoryGuard:
         largest = max(self._sizes, key=lambda one: self._sizes[one], default=None)
         incident = await self._incident("memory_near", largest, used=used, limit=limit)
         self._add(incident)
-        named = await self._variables(largest) if largest else []
+        named = await self._variables(largest, NAMED_SHARE * limit) if largest else []
         if named:
             told = await self._incident("memory_near", largest, used=used, limit=limit, named=named)
             self.incidents.amend(replace(told, id=incident.id, at=incident.at))
@@ -156,8 +158,8 @@ class MemoryGuard:
         path = next((str(row["path"]) for row in rows if row["kernel"]["id"] == kernel_id), "")
         return path, path.rpartition("/")[2] or kernel_id[:8]
 
-    async def _variables(self, kernel_id: str) -> list[dict[str, Any]]:
-        """Its largest variables; none where it cannot be asked."""
+    async def _variables(self, kernel_id: str, least: float) -> list[dict[str, Any]]:
+        """Its largest variables from so many bytes on; none where it cannot be asked."""
         manager = self._server.kernel_manager.get_kernel(kernel_id)
         try:
             check_kind(manager)
@@ -165,7 +167,7 @@ class MemoryGuard:
             said = await ask(manager, {"do": "sizes", "most": NAMED}, Path(self._server.runtime_dir), SIZES_S)
         except KernelError:
             return []
-        return list(said["variables"])
+        return [one for one in said["variables"] if one["bytes"] >= least]
 
     def _start(self, work: Any) -> None:
         """Kept until it is done: a task that nobody holds may be thrown away."""
