@@ -18,6 +18,7 @@ from gearshift.model.errors import GearshiftError
 from gearshift.train.gang import doorbell
 from gearshift_hub.backends.local.cgroups import Groups
 from gearshift_hub.backends.local.processes import Trees
+from gearshift_testing.driving import until
 from gearshift_testing.running import Running
 
 SPEND = [f"custom:gearshift:{word}" for word in ("read", "propose", "spend")]
@@ -171,12 +172,14 @@ def test_a_persons_next_job_finds_torch_imported_and_the_wait_for_it_is_free(
         assert done["state"] == "succeeded", done
         return id, mona.client.job_log(id, 1)["text"]
 
+    def warmed() -> None:
+        folder = running.home.jobs / "standby"
+        until(
+            lambda: any(doorbell.is_waited_at(one) for one in folder.glob("warm-*")), 60, "a standby is ready"
+        )
+
     run()
-    folder = running.home.jobs / "standby"
-    deadline = time.monotonic() + 60
-    while not any(doorbell.is_waited_at(one) for one in folder.glob("warm-*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    warmed()
     before = mona.client.verify_ledger()
     assert {one["id"]: one["free"] for one in mona.client.catalog()["machines"]}["sim-1"] == 4
     id, said = run()
@@ -186,4 +189,10 @@ def test_a_persons_next_job_finds_torch_imported_and_the_wait_for_it_is_free(
     assert left(id, running) == []
     assert before["ok"]
     assert mona.client.verify_ledger()["ok"]
+    warmed()
+    record = running.home.run / "forkserver.pid.json"
+    pid = json.loads(record.read_text())["pid"]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: json.loads(record.read_text())["pid"] != pid, 60, "the fork server is started again")
+    assert run()[1].split()[1] == "True", "a standby outlives the fork server that started it"
     kernel.close()

@@ -38,10 +38,10 @@ def main(argv: list[str]) -> int:
     connection.set_inheritable(False)
     group_timeout.apply(float(argv[1]))
     why = _warm_up()
+    known = _files()
     connection.send(json.dumps({"ready": why is None, "why": why}).encode())
     if why is not None:
         return 1
-    known = _files()
     while True:
         packet, descriptors = _receive(connection)
         if not packet:

@@ -91,7 +91,10 @@ class Doorbell:
         os.close(self._taken)
 
     def _read(self) -> Path | None:
-        line = os.read(self._wake, LINE_BYTES)
+        try:
+            line = os.read(self._wake, LINE_BYTES)
+        except BlockingIOError:  # one who looked has gone, and the next is there and has not written yet
+            return None
         return Path(os.fsdecode(line[:-1])) if line.endswith(b"\n") else None
 
     def _open_again(self) -> None:
