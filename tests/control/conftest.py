@@ -11,7 +11,7 @@ from gearshift_hub.control.db.base import Database
 from gearshift_hub.control.db.migrate import upgrade
 from gearshift_hub.control.db.tables import metadata
 from gearshift_testing.controls import Control, Person
-from gearshift_testing.gangs import FakeJobs, Jobs
+from gearshift_testing.gangs import DirectTrees, FakeJobs, Jobs
 from gearshift_testing.postgres import Postgres
 from sqlalchemy import text
 
@@ -70,6 +70,14 @@ async def control(database_url: str) -> AsyncIterator[Control]:
         yield made
     finally:
         await made.close()
+
+
+@pytest.fixture
+def trees() -> Iterator[DirectTrees]:
+    """Gangs of real processes."""
+    made = DirectTrees()
+    yield made
+    made.close()
 
 
 @pytest.fixture

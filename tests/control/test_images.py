@@ -11,12 +11,12 @@ from gearshift_hub.backends.images import ImageStore
 from gearshift_hub.control.app import plug
 from gearshift_hub.control.operations import hub_doors
 from gearshift_hub.deployment import from_data
-from gearshift_testing.controls import DEPLOYMENT, Control, Person
+from gearshift_testing.controls import DEPLOYMENT, ON_SQLITE, Control, Person
 from gearshift_testing.fake_images import FakeImages, failed
 from gearshift_testing.fakes import idle
 from gearshift_testing.page_forms import Inputs, read
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 NEXT = "sha256:" + "0" * 64
 STEPS = 50
 

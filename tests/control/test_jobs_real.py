@@ -8,32 +8,20 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gearshift.train import results
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
 from gearshift_testing.gangs import DirectTrees, Jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
 
 
-@pytest.fixture
-def database_url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """One kind of database is enough here: the processes are what is looked at."""
-    path = tmp_path / "control.sqlite"
-    path.write_bytes(request.getfixturevalue("migrated_sqlite").read_bytes())
-    return f"sqlite:///{path}"
-
-
-@pytest.fixture
-def trees() -> Iterator[DirectTrees]:
-    made = DirectTrees()
-    yield made
-    made.close()
+pytestmark = ON_SQLITE
+"""One kind of database is enough here: the processes are what is looked at."""
 
 
 @pytest.fixture

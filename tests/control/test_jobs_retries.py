@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
 from gearshift_testing.gangs import FakeJobs, Jobs
 
 FAILURE = {"rank": 1, "node": 1, "message": "node 1 was lost", "at": "2026-11-30T20:52:16Z"}
 
 
-@pytest.fixture
-def database_url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """One kind of database is enough here: nothing is asked of it that the line's tests do not ask of both."""
-    path = tmp_path / "control.sqlite"
-    path.write_bytes(request.getfixturevalue("migrated_sqlite").read_bytes())
-    return f"sqlite:///{path}"
+pytestmark = ON_SQLITE
+"""One kind of database is enough here: nothing is asked of it that the line's tests do not ask of both."""
 
 
 async def run(jobs: Jobs, backend: FakeJobs, id: str) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from gearshift_hub.control.app import plug
 from gearshift_hub.control.hub import HubDownError, HubUser
-from gearshift_testing.controls import Browser, Control, Person
+from gearshift_testing.controls import ON_SQLITE, Browser, Control, Person
 from gearshift_testing.page_forms import press, press_start, read
 
 
@@ -19,11 +19,8 @@ def plugged(control: Control) -> None:
     plug(control.ctx)
 
 
-@pytest.fixture
-def database_url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
-    """Pages ask the database nothing of their own: one kind is enough."""
-    shutil.copyfile(request.getfixturevalue("migrated_sqlite"), tmp_path / "control.sqlite")
-    return f"sqlite:///{tmp_path / 'control.sqlite'}"
+pytestmark = ON_SQLITE
+"""Pages ask the database nothing of their own: one kind is enough."""
 
 
 @pytest.fixture

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import Any
-
 import pytest
 from gearshift_hub.control.app import plug
 from gearshift_hub.control.reconcile import waitlist as at_work
-from gearshift_testing.controls import Browser, Control, Person
+from gearshift_testing.controls import ON_SQLITE, Browser, Control, Person
 from gearshift_testing.fakes import idle
 from gearshift_testing.gangs import Jobs
 from gearshift_testing.page_forms import Inputs, press, press_start, read
 
-
-@pytest.fixture
-def database_url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
-    """Pages ask the database nothing of their own: one kind is enough."""
-    shutil.copyfile(request.getfixturevalue("migrated_sqlite"), tmp_path / "control.sqlite")
-    return f"sqlite:///{tmp_path / 'control.sqlite'}"
+pytestmark = ON_SQLITE
+"""Pages ask the database nothing of their own: one kind is enough."""
 
 
 @pytest.fixture

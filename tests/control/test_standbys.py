@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,26 +14,16 @@ import pytest
 from gearshift.train.gang import doorbell, sweep
 from gearshift_hub.backends.local import standbys
 from gearshift_hub.backends.local.jobs import LocalJobs
-from gearshift_testing.controls import Control, Person
+from gearshift_testing.controls import ON_SQLITE, Control, Person
+from gearshift_testing.driving import until
 from gearshift_testing.gangs import DirectTrees, Jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
 ASKS = "import sys; print('imported', 'torch' in sys.modules)"
 
 
-@pytest.fixture
-def database_url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """One kind of database is enough here: the processes are what is looked at."""
-    path = tmp_path / "control.sqlite"
-    path.write_bytes(request.getfixturevalue("migrated_sqlite").read_bytes())
-    return f"sqlite:///{path}"
-
-
-@pytest.fixture
-def trees() -> Iterator[DirectTrees]:
-    made = DirectTrees()
-    yield made
-    made.close()
+pytestmark = ON_SQLITE
+"""One kind of database is enough here: the processes are what is looked at."""
 
 
 @pytest.fixture
@@ -48,14 +37,6 @@ class KilledError(BaseException):
     """Control is gone at this very line: no handler of its own may run."""
 
 
-def until(ready: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := ready()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
-
-
 def waiting(trees: DirectTrees) -> list[str]:
     return [name for name in trees.names() if name.startswith(standbys.PREFIX)]
 
@@ -63,8 +44,9 @@ def waiting(trees: DirectTrees) -> list[str]:
 async def warmed(jobs: Jobs, trees: DirectTrees, who: Person) -> str:
     """Run a job, and wait for the standby that comes after it."""
     await run(jobs, who)
-    (tree,) = until(lambda: waiting(trees))
-    until(lambda: doorbell.is_waited_at(jobs.control.ctx.home.jobs / "standby" / tree))
+    (tree,) = until(lambda: waiting(trees), 60, "a standby")
+    folder = jobs.control.ctx.home.jobs / "standby" / tree
+    until(lambda: doorbell.is_waited_at(folder), 60, "it is ready")
     return str(tree)
 
 
@@ -90,7 +72,7 @@ async def test_the_next_job_of_a_person_finds_torch_imported_and_a_waiting_stand
         assert int(log.split()[3]) >= 20000
     assert trees.resized[tree].pids > standbys.WAITING.pids
     assert not trees.alive(tree)
-    after = until(lambda: waiting(trees))
+    after = until(lambda: waiting(trees), 60, "a standby")
     assert after != [tree]
 
 
@@ -115,9 +97,9 @@ async def test_a_standby_that_is_killed_or_hangs_is_ended_and_the_job_starts_wit
     supervisor = min(below) if number is signal.SIGSTOP else leader
     os.kill(_template(below) if template else supervisor, number)
     if template and number is signal.SIGKILL:
-        until(lambda: not trees.alive(tree))
+        until(lambda: not trees.alive(tree), 60, "it has ended")
     assert await run(jobs, alice) == "imported False\n"
-    until(lambda: not any(_runs(pid) for pid in (leader, *below)))
+    until(lambda: not any(_runs(pid) for pid in (leader, *below)), 60, "nothing of it runs")
 
 
 async def test_a_control_that_comes_back_keeps_a_job_that_was_handed_over_and_ends_what_waits(
@@ -158,7 +140,7 @@ async def test_a_job_that_was_just_being_handed_over_when_control_was_killed_is_
         assert not trees.alive(tree)
         log = control.ctx.home.jobs / id / "out/attempts/0/rank-0.log"
         assert log.read_text().endswith("imported False\n")
-        until(lambda: waiting(trees))
+        until(lambda: waiting(trees), 60, "a standby")
         jobs.backend.forget("alice")
     jobs.backend.close()
 

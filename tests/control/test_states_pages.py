@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from typing import Any
 
 import pytest
 from gearshift_hub.control.app import plug
-from gearshift_testing.controls import Browser, Control, Person
+from gearshift_testing.controls import ON_SQLITE, Browser, Control, Person
 from gearshift_testing.fakes import idle, refuse, until
 from gearshift_testing.page_forms import Inputs, press, read
 
 WORK = "/workspaces/alice/work"
 
 
-@pytest.fixture
-def database_url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
-    """Pages ask the database nothing of their own: one kind is enough."""
-    shutil.copyfile(request.getfixturevalue("migrated_sqlite"), tmp_path / "control.sqlite")
-    return f"sqlite:///{tmp_path / 'control.sqlite'}"
+pytestmark = ON_SQLITE
+"""Pages ask the database nothing of their own: one kind is enough."""
 
 
 @pytest.fixture(autouse=True)

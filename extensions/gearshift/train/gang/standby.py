@@ -74,9 +74,15 @@ def _wait(bell: Doorbell, template: Template, stop: Stop, seconds: float) -> Pat
 
 def is_short(meminfo: Path) -> bool:
     """Whether the box has little memory left; unknown is no."""
+    share = available_share(meminfo)
+    return share is not None and share < SHORT_SHARE
+
+
+def available_share(meminfo: Path) -> float | None:
+    """Of the box's memory; None where nothing says."""
     try:
         lines = (line.split() for line in meminfo.read_text().splitlines())
         kib = {words[0]: int(words[1]) for words in lines if len(words) > 1}
-        return kib["MemAvailable:"] < SHORT_SHARE * kib["MemTotal:"]
+        return kib["MemAvailable:"] / kib["MemTotal:"]
     except (OSError, ValueError, KeyError):
-        return False
+        return None

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from gearshift.model.launch import Person, ProcessLimits
 from gearshift.train.gang import doorbell
 from gearshift.train.gang.order import ORDER_FILE, Order
+from gearshift.train.gang.standby import MEMINFO, available_share
 
 from gearshift_hub.backends.base import MemoryInUseError
 from gearshift_hub.backends.jobs import Placement
@@ -44,7 +45,6 @@ WAITING = ProcessLimits(memory_bytes=2 * 1024**3, cpus=1, pids=64)
 ROOM_SHARE = 0.2
 """Of the box's memory must be available for one to be started."""
 TREE, OFFERED = "tree", "tree.offered"
-MEMINFO = Path("/proc/meminfo")
 
 
 class StandbyTrees(Protocol):
@@ -222,12 +222,8 @@ def undo_offers(jobs: Path) -> None:
 
 def has_room(meminfo: Path = MEMINFO) -> bool:
     """Whether the box has memory to spare; unknown is no."""
-    try:
-        lines = (line.split() for line in meminfo.read_text().splitlines())
-        kib = {words[0]: int(words[1]) for words in lines if len(words) > 1}
-        return kib["MemAvailable:"] >= ROOM_SHARE * kib["MemTotal:"]
-    except (OSError, ValueError, KeyError):
-        return False
+    share = available_share(meminfo)
+    return share is not None and share >= ROOM_SHARE
 
 
 def _waiting(limits: ProcessLimits) -> ProcessLimits:
